@@ -1,0 +1,81 @@
+/* vx/workspace.h: the control plane. Requests and answers are JSON documents; their schemas are shipped in capi/schemas/. The same
+   documents are what `vx --format json` prints. */
+#ifndef VX_WORKSPACE_H
+#define VX_WORKSPACE_H
+
+#include "vx/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An opened workspace: its root, and the environment it was opened with. Cheap; configs are read by the calls below. Handles are
+   independent; two may be open on one root. One thread at a time per handle, except that runs started from it go on by themselves. */
+typedef struct vx_workspace vx_workspace;
+
+typedef struct vx_workspace_options {
+  uint32_t size;           /* sizeof(vx_workspace_options) as the caller compiled it */
+  uint32_t flags;          /* none yet: 0 */
+  const char *const *envp; /* "NAME=value" strings, NULL-terminated; NULL: a copy of the process environment, taken now */
+  const char *cwd;         /* absolute; decides the current project and relative paths; NULL: `path` */
+  const char *platform;    /* replaces "<os>-<arch>" in keys (tests); NULL: this build's */
+} vx_workspace_options;
+#define VX_WORKSPACE_OPTIONS_INIT { sizeof(vx_workspace_options), 0, NULL, NULL, NULL }
+
+/* Finds the workspace that holds `path` (a directory inside it; absolute). Fails with: NO_WORKSPACE, CONFIG, FS, FDS, INVALID,
+   UNSUPPORTED. Free with vx_workspace_free(). Since 0.1. */
+VX_API vx_status vx_workspace_open(const char *path, const vx_workspace_options *options, vx_workspace **out, vx_error **err);
+/* Runs started from it keep what they need: free in any order. */
+VX_API void vx_workspace_free(vx_workspace *workspace);
+/* The absolute root. Borrowed until vx_workspace_free(). */
+VX_API const char *vx_workspace_root(const vx_workspace *workspace);
+
+/* Answers one read-only question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
+     plan        what a run would do (selection fields as vx_run_start; "graph": true adds groups' edges)     -> plan.json
+     show        {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..]}                                   -> show.json
+     list-tasks  {"filter"?: [..]}                                                                            -> list-tasks.json
+   The answer may carry "notices": lines meant for people. `cancel` may be NULL. Fails with every code a selection or a config can
+   raise; details_json carries positions, cycles, candidates. Since 0.1. */
+VX_API vx_status vx_workspace_query(vx_workspace *workspace, const char *request_json, vx_cancel *cancel, vx_buf *response, vx_error **err);
+
+/* What a run tells while it goes on. Calls come from libvx threads, never two at once for one run, in order, with no lock held; a slow
+   callback slows the run. They must not throw or longjmp. NULL members are skipped. */
+typedef struct vx_observer {
+  uint32_t size;  /* sizeof(vx_observer) */
+  uint32_t flags; /* VX_OBSERVE_* */
+  /* One record, see spec run.md 19: {"v":1,"kind":"task.end",...}; `json` is valid during the call. */
+  void (*event)(void *user_data, const char *json, size_t size);
+  /* Output of a task as raw bytes (masked). `task` is the "index" of its task.start record; stream 1 stdout, 2 stderr;
+     flags VX_OUTPUT_REPLAYED when a hit replays what the producing run printed. */
+  void (*output)(void *user_data, uint32_t task, int32_t stream, const void *data, size_t size, uint32_t flags);
+  void *user_data;
+  void (*drop)(void *user_data); /* exactly once, after the last call, and also when starting fails */
+} vx_observer;
+#define VX_OBSERVER_INIT { sizeof(vx_observer), 0, NULL, NULL, NULL, NULL }
+#define VX_OUTPUT_REPLAYED 1u
+
+/* A run in progress. vx_run_cancel() from any thread; everything else by one thread. */
+typedef struct vx_run vx_run;
+
+/* Starts a run and returns once its request is resolved: refusals (unknown names, configs, cycles, overlaps) are failures of this call
+   and nothing has started. Request fields, all optional:
+     "tasks": ["build","pkg#test"], "all": bool, "filter": [..], "affected": true|"ref", "excludeDependencies": true|["name"],
+     "args": [..] (forwarded), "concurrency": n|"50%", "force": bool, "noCache": bool, "cache": "local:rw,remote:r",
+     "cacheDir": "path", "retry": n, "continue": "never"|"deps-ok"|"always", "timeout": ms, "summarize": true|"path",
+     "tags": {"k":"v"}, "command": "vx run build" (for the record), "hold": bool
+   `observer` and `cancel` may be NULL. Fails with: USAGE, UNKNOWN_TASK, UNKNOWN_PROJECT, CONFIG, CYCLE, REFUSED, FS, FDS,
+   UNSUPPORTED (SIGCHLD ignored), INVALID. Free with vx_run_free(). Since 0.1. */
+VX_API vx_status vx_run_start(vx_workspace *workspace, const char *request_json, const vx_observer *observer, vx_cancel *cancel, vx_run **out,
+                              vx_error **err);
+/* Blocks until the run has ended; *summary is the document of run.md 20 (summary.json). A task that failed is a result, not an error:
+   read "ok" and "exitCode". May be called again. From a callback: VX_E_INVALID. Since 0.1. */
+VX_API vx_status vx_run_wait(vx_run *run, vx_buf *summary, vx_error **err);
+/* The same as vx_cancel_request() on the run's token. Any thread, any signal handler. */
+VX_API void vx_run_cancel(vx_run *run, int32_t signal);
+/* Cancels with SIGKILL if it is still going, joins, frees. */
+VX_API void vx_run_free(vx_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+// Placeholder until the module has sources: proves that its headers stand alone.
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/environment.hpp"
+#include "base/fs.hpp"
+#include "base/json.hpp"
+#include "base/path.hpp"
+#include "base/result.hpp"
+#include "base/status.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "base/threads.hpp"
+#include "base/unique_fd.hpp"

@@ -1,0 +1,40 @@
+// Threads that do not outlive their owner, a parallel loop, and the cancel token.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+
+#include "base/unique_fd.hpp"
+
+namespace vx {
+
+/// CPUs in the affinity mask, at least 1.
+unsigned usable_cpus() noexcept;
+
+/// Runs body(begin, end) over [0, n) in chunks on up to `threads` threads, the caller's included. Returns when all
+/// is done. `body` must not throw. With one thread or a small n everything runs on the caller's thread.
+void parallel_for(std::size_t n, unsigned threads, std::size_t min_chunk, const std::function<void(std::size_t, std::size_t)>& body);
+
+/// A stop request that any thread or signal handler may raise. Async-signal-safe: it stores and wakes.
+/// The descriptor becomes readable at the first request and stays readable.
+class cancel_token {
+ public:
+  cancel_token();
+  ~cancel_token();
+  cancel_token(const cancel_token&) = delete;
+  cancel_token& operator=(const cancel_token&) = delete;
+
+  void request(int signal) noexcept;            ///< SIGINT, SIGTERM or SIGKILL; SIGKILL outranks an earlier one
+  bool requested() const noexcept { return signal_.load(std::memory_order_acquire) != 0; }
+  int signal() const noexcept { return signal_.load(std::memory_order_acquire); }  ///< the FIRST signal asked
+  bool kill_requested() const noexcept { return kill_.load(std::memory_order_acquire); }
+  int fd() const noexcept { return read_.get(); }  ///< for poll(); readable once requested
+
+ private:
+  std::atomic<int> signal_{0};
+  std::atomic<bool> kill_{false};
+  unique_fd read_, write_;  // an eventfd on Linux (both ends the same object), a pipe elsewhere
+};
+
+}  // namespace vx

@@ -1,0 +1,33 @@
+// Outputs on the real tree: listing, cleaning, and the proof that the tree is already current (cache.md 5, 8).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cache/entry.hpp"
+#include "cache/index.hpp"
+
+namespace vx::cache {
+
+/// Everything the declaration selects now, sorted by (space, path); links are never descended. A file that cannot be
+/// stored (fifo, socket, device) is listed with kind 'x'. Failure: an unreadable directory.
+result<std::vector<output_row>> list_outputs(const output_scope& scope);
+
+/// cache.md 5.2: links at or above owned roots. A failure refuses the task by name, before a miss and before a hit alike.
+status check_owned_roots(const output_scope& scope);
+
+/// Removes the owned area (cache.md 5.4). Returns the root-relative paths removed. Failure names path and errno.
+result<std::vector<std::string>> clean_outputs(const output_scope& scope);
+
+/// True when every recorded output is in place with its stamp and nothing else lies in the owned area. Opens no file.
+/// `snapshot` is the directory snapshot of the index for this key, or empty (then the set is proved by a walk).
+bool is_current(const output_scope& scope, const std::vector<output_row>& rows, const std::vector<output_stamp>& stamps,
+                const std::string& snapshot);
+
+/// Directory snapshot blob for `output_dirs` (cache.md 3.4, 8), taken at run end; "" when none may be recorded (inside the racy
+/// window, names differ from the rows, shape not supported).
+std::string snapshot_dirs(const output_scope& scope, const std::vector<output_row>& rows);
+
+}  // namespace vx::cache

@@ -1,0 +1,1 @@
+// Placeholder until the module has sources: proves that its headers stand alone.
