@@ -13,6 +13,8 @@
 
 namespace vx::json {
 
+enum class type : std::uint8_t { null, boolean, integer, number, string, array, object };
+
 class value;
 using array = std::vector<value>;
 
@@ -27,6 +29,7 @@ class object {
   const value* find(std::string_view name) const noexcept;
   value* find(std::string_view name) noexcept;
   bool erase(std::string_view name);
+  void adopt(std::vector<member> members) noexcept;  ///< takes all members; names must differ
   std::size_t size() const noexcept;
   bool empty() const noexcept { return size() == 0; }
   std::vector<member>::const_iterator begin() const noexcept;
@@ -37,8 +40,6 @@ class object {
  private:
   std::vector<member> members_;
 };
-
-enum class type : std::uint8_t { null, boolean, integer, number, string, array, object };
 
 class value {
  public:

@@ -2,12 +2,26 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <functional>
 
 #include "base/unique_fd.hpp"
 
 namespace vx {
+
+/// Blocks every signal for the calling thread while it lives. Threads of the library are started inside one, so that
+/// the host's handlers run on the host's threads only.
+class signals_blocked {
+ public:
+  signals_blocked() noexcept;
+  ~signals_blocked();
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+ private:
+  sigset_t saved_;
+};
 
 /// CPUs in the affinity mask, at least 1.
 unsigned usable_cpus() noexcept;
