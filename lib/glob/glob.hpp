@@ -23,10 +23,21 @@ std::string normalize(std::string_view entry);
 
 /// One pattern after brace expansion: no braces, no leading '!'. `literal` means no wildcard at all: the path or the tree below.
 struct pattern {
-  std::string text;          ///< normalised and unescaped only where matching needs it; see glob.cpp
+  std::string text;          ///< normalised and unescaped. Beyond `prefix` '*' and '?' are wildcards, in it all is literal
   bool literal = false;
   std::string prefix;        ///< static directory prefix: leading whole literal segments ("" reaches everything)
 };
+
+/// One entry taken apart: its sign and one pattern per brace alternative. Refuses what check_entry refuses for its structure.
+struct parsed {
+  bool negated = false;
+  std::vector<pattern> patterns;
+};
+result<parsed> parse(std::string_view entry);
+/// The pattern that owns exactly `path` and the tree below it, whatever characters it holds.
+pattern literal_pattern(std::string path);
+/// Does one pattern match `path`?
+bool matches(const pattern& p, std::string_view path) noexcept;
 
 /// A compiled list. match() is positive-and-not-negative; order never matters. Immutable, shareable between threads.
 class matcher {
@@ -34,6 +45,8 @@ class matcher {
   matcher();                                                    ///< matches nothing
   static result<matcher> compile(const std::vector<std::string>& entries);
   static matcher everything();                                  ///< "**"
+  /// From patterns in hand, rebased ones for instance.
+  static matcher from_patterns(std::vector<pattern> positives, std::vector<pattern> negatives);
   matcher(const matcher&);
   matcher(matcher&&) noexcept;
   matcher& operator=(const matcher&);
@@ -76,7 +89,8 @@ class member_matcher {
  public:
   /// Refuses extended globs with the exact rewrite where there is one.
   static result<member_matcher> compile(const std::vector<std::string>& entries);
-  bool match(std::string_view dir) const noexcept;              ///< a root-relative directory
+  /// A root-relative directory ("" the root), by the positive entries alone: `excluded` is the other half.
+  bool match(std::string_view dir) const noexcept;
   const std::vector<std::string>& positives() const noexcept;   ///< normalised, brace-expanded, without '!'
   /// Excluded by a '!' entry, asked with the directory and the file name that made it a candidate ("package.json").
   bool excluded(std::string_view dir, std::string_view marker) const noexcept;
