@@ -31,7 +31,7 @@ VX_API void vx_workspace_free(vx_workspace *workspace);
 VX_API const char *vx_workspace_root(const vx_workspace *workspace);
 
 /* Answers one read-only question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
-     plan        what a run would do (selection fields as vx_run_start; "graph": true adds groups' edges)     -> plan.json
+     plan        what a run would do (fields as vx_run_start)                                                    -> plan.json
      show        {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..]}                                   -> show.json
      list-tasks  {"filter"?: [..]}                                                                            -> list-tasks.json
    The answer may carry "notices": lines meant for people. `cancel` may be NULL. Fails with every code a selection or a config can
@@ -46,12 +46,16 @@ typedef struct vx_observer {
   /* One record, see spec run.md 19: {"v":1,"kind":"task.end",...}; `json` is valid during the call. */
   void (*event)(void *user_data, const char *json, size_t size);
   /* Output of a task as raw bytes (masked). `task` is the "index" of its task.start record; stream 1 stdout, 2 stderr;
-     flags VX_OUTPUT_REPLAYED when a hit replays what the producing run printed. */
+     flags: VX_OUTPUT_REPLAYED when a hit replays what the producing run printed. */
   void (*output)(void *user_data, uint32_t task, int32_t stream, const void *data, size_t size, uint32_t flags);
   void *user_data;
   void (*drop)(void *user_data); /* exactly once, after the last call, and also when starting fails */
 } vx_observer;
 #define VX_OBSERVER_INIT { sizeof(vx_observer), 0, NULL, NULL, NULL, NULL }
+/* vx_observer.flags: no task records for groups and for hits whose tree was already current, no replayed output of hits, and no
+   "tasks" in run.summary. For hosts that show only what happened: 3,000 unchanged tasks cost them nothing. */
+#define VX_OBSERVE_SKIP_CURRENT 1u
+/* `flags` of an output call: a hit replays what the producing run printed. */
 #define VX_OUTPUT_REPLAYED 1u
 
 /* A run in progress. vx_run_cancel() from any thread; everything else by one thread. */
@@ -70,6 +74,8 @@ VX_API vx_status vx_run_start(vx_workspace *workspace, const char *request_json,
 /* Blocks until the run has ended; *summary is the document of run.md 20 (summary.json). A task that failed is a result, not an error:
    read "ok" and "exitCode". May be called again. From a callback: VX_E_INVALID. Since 0.1. */
 VX_API vx_status vx_run_wait(vx_run *run, vx_buf *summary, vx_error **err);
+/* What a command line would exit with: 0, 1, or 130/143/129 after a stop. After vx_run_wait(). NULL: 1. Since 0.1. */
+VX_API int32_t vx_run_exit_code(const vx_run *run);
 /* The same as vx_cancel_request() on the run's token. Any thread, any signal handler. */
 VX_API void vx_run_cancel(vx_run *run, int32_t signal);
 /* Cancels with SIGKILL if it is still going, joins, frees. */

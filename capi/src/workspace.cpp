@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/fs.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "internal.hpp"
+#include "key/fold.hpp"
+#include "run/plan.hpp"
+#include "run/run.hpp"
+#include "run/show.hpp"
+#include "workspace/workspace.hpp"
+
+struct vx_run {
+  std::unique_ptr<vx::run::active_run> run;
+};
+
+namespace {
+
+using vx::errc;
+using vx::fail;
+
+/// The host's callbacks as an observer. Every call is noexcept: a callback that throws ends the process at once, as documented.
+class host_observer final : public vx::run::observer {
+ public:
+  explicit host_observer(const vx_observer& o) : o_(o) {}
+  ~host_observer() override {
+    if (o_.drop != nullptr) call_drop();
+  }
+  void event(std::string_view json) override { call_event(json); }
+  void output(std::uint32_t task, int stream, std::string_view bytes, bool replayed) override { call_output(task, stream, bytes, replayed); }
+  bool skips_current() const noexcept override { return (o_.flags & VX_OBSERVE_SKIP_CURRENT) != 0; }
+
+ private:
+  void call_event(std::string_view json) noexcept {
+    if (o_.event != nullptr) o_.event(o_.user_data, json.data(), json.size());
+  }
+  void call_output(std::uint32_t task, int stream, std::string_view bytes, bool replayed) noexcept {
+    if (o_.output != nullptr) o_.output(o_.user_data, task, stream, bytes.data(), bytes.size(), replayed ? VX_OUTPUT_REPLAYED : 0u);
+  }
+  void call_drop() noexcept { o_.drop(o_.user_data); }
+
+  vx_observer o_;
+};
+
+vx::result<vx::json::value> parse_request(const char* text) {
+  if (text == nullptr) return fail(errc::INVALID, "request is NULL");
+  auto parsed = vx::json::parse(text);
+  if (!parsed) return fail(errc::USAGE, "request is not JSON: " + parsed.error().message);
+  if (!parsed->is_object()) return fail(errc::USAGE, "request must be a JSON object");
+  return std::move(*parsed);
+}
+
+vx::result<std::shared_ptr<const vx::run::host>> open_host(const char* path, const vx_workspace_options& options) {
+  auto host = std::make_shared<vx::run::host>();
+  host->env = options.envp == nullptr ? vx::environment::of_process() : vx::environment::of_pairs(options.envp);
+  const std::string start = path;
+  if (start.empty() || start.front() != '/') return fail(errc::INVALID, "path must be absolute: " + vx::text::escape(start, true));
+  VX_TRY_LET(host->cwd, vx::fs::real_path(options.cwd != nullptr ? options.cwd : start));
+  VX_TRY_LET(const std::string real, vx::fs::real_path(start));
+  VX_TRY_LET(host->root, vx::workspace::find_root(real, host->env));
+  host->platform = options.platform != nullptr ? std::string(options.platform) : std::string(vx::key::host_platform());
+  return std::shared_ptr<const vx::run::host>(std::move(host));
+}
+
+/// Fields of a query beyond the run request's.
+vx::status refuse_other_fields(const vx::json::value& request, const std::vector<std::string>& known) {
+  for (const vx::json::member& m : request.as_object()) {
+    if (std::find(known.begin(), known.end(), m.name) != known.end()) continue;
+    return fail(errc::USAGE, "request has no field " + vx::text::escape(m.name) + vx::text::did_you_mean(m.name, known));
+  }
+  return {};
+}
+
+vx::result<std::vector<std::string>> filter_field(const vx::json::value& request) {
+  std::vector<std::string> out;
+  const vx::json::value* v = request.get("filter");
+  if (v == nullptr) return out;
+  const auto refuse = [] { return fail(errc::USAGE, "request field filter must be an array of filters"); };
+  if (!v->is_array()) return refuse();
+  for (const vx::json::value& item : v->as_array()) {
+    if (!item.is_string()) return refuse();
+    out.push_back(item.as_string());
+  }
+  return out;
+}
+
+vx::result<vx::json::value> answer(const vx_workspace& ws, const vx::json::value& request, const vx::cancel_token* cancel) {
+  const vx::json::value* query = request.get("query");
+  if (query == nullptr || !query->is_string()) return fail(errc::USAGE, "request needs the field query: plan, show or list-tasks");
+  const std::string& name = query->as_string();
+  if (name == "plan") {
+    VX_TRY_LET(vx::run::run_request run, vx::run::parse_run_request(request, {"query"}));
+    return vx::run::plan(ws.host, std::move(run), cancel);
+  }
+  if (name == "show") {
+    VX_TRY(refuse_other_fields(request, {"filter", "query", "target"}));
+    vx::run::show_request show;
+    if (const vx::json::value* target = request.get("target")) {
+      if (!target->is_string()) return fail(errc::USAGE, "request field target must be a string");
+      show.has_target = true;
+      show.target = target->as_string();
+    }
+    VX_TRY_LET(show.filters, filter_field(request));
+    return vx::run::show(ws.host, show, cancel);
+  }
+  if (name == "list-tasks") {
+    VX_TRY(refuse_other_fields(request, {"filter", "query"}));
+    VX_TRY_LET(const std::vector<std::string> filters, filter_field(request));
+    return vx::run::list_tasks(ws.host, filters, cancel);
+  }
+  const std::vector<std::string> known = {"list-tasks", "plan", "show"};
+  return fail(errc::USAGE, "there is no query " + vx::text::escape(name, true) + vx::text::did_you_mean(name, known));
+}
+
+}  // namespace
+
+extern "C" {
+
+vx_status vx_workspace_open(const char* path, const vx_workspace_options* options, vx_workspace** out, vx_error** err) {
+  if (out != nullptr) *out = nullptr;
+  return vx::capi::guard(err, [&]() -> vx::status {
+    if (path == nullptr || out == nullptr) return fail(errc::INVALID, path == nullptr ? "path is NULL" : "out is NULL");
+    VX_TRY_LET(const vx_workspace_options o, vx::capi::read_options(options, "vx_workspace_options"));
+    if (o.flags != 0) return fail(errc::UNSUPPORTED, "vx_workspace_options.flags has a bit this library does not know");
+    auto ws = std::make_unique<vx_workspace>();
+    VX_TRY_LET(ws->host, open_host(path, o));
+    *out = ws.release();
+    return {};
+  });
+}
+
+void vx_workspace_free(vx_workspace* workspace) { delete workspace; }
+
+const char* vx_workspace_root(const vx_workspace* workspace) { return workspace == nullptr ? "" : workspace->host->root.c_str(); }
+
+vx_status vx_workspace_query(vx_workspace* workspace, const char* request_json, vx_cancel* cancel, vx_buf* response, vx_error** err) {
+  if (response != nullptr) *response = vx_buf VX_BUF_INIT;
+  return vx::capi::guard(err, [&]() -> vx::status {
+    if (workspace == nullptr || response == nullptr) return fail(errc::INVALID, workspace == nullptr ? "workspace is NULL" : "response is NULL");
+    VX_TRY_LET(const vx::json::value request, parse_request(request_json));
+    VX_TRY_LET(const vx::json::value doc, answer(*workspace, request, cancel == nullptr ? nullptr : cancel->token.get()));
+    vx::capi::fill(response, vx::json::write(doc));
+    return {};
+  });
+}
+
+vx_status vx_run_start(vx_workspace* workspace, const char* request_json, const vx_observer* observer, vx_cancel* cancel, vx_run** out,
+                       vx_error** err) {
+  if (out != nullptr) *out = nullptr;
+  return vx::capi::guard(err, [&]() -> vx::status {
+    std::unique_ptr<vx::run::observer> who;  // made first: its drop must run whatever fails next
+    if (observer != nullptr) {
+      VX_TRY_LET(const vx_observer o, vx::capi::read_options(observer, "vx_observer"));
+      if ((o.flags & ~VX_OBSERVE_SKIP_CURRENT) != 0) return fail(errc::UNSUPPORTED, "vx_observer.flags has a bit this library does not know");
+      who = std::make_unique<host_observer>(o);
+    }
+    if (workspace == nullptr || out == nullptr) return fail(errc::INVALID, workspace == nullptr ? "workspace is NULL" : "out is NULL");
+    VX_TRY_LET(const vx::json::value request, parse_request(request_json));
+    VX_TRY_LET(vx::run::run_request run, vx::run::parse_run_request(request));
+    auto handle = std::make_unique<vx_run>();
+    VX_TRY_LET(handle->run, vx::run::active_run::start(workspace->host, std::move(run), std::move(who), cancel == nullptr ? nullptr : cancel->token));
+    *out = handle.release();
+    return {};
+  });
+}
+
+vx_status vx_run_wait(vx_run* run, vx_buf* summary, vx_error** err) {
+  if (summary != nullptr) *summary = vx_buf VX_BUF_INIT;
+  return vx::capi::guard(err, [&]() -> vx::status {
+    if (run == nullptr) return fail(errc::INVALID, "run is NULL");
+    VX_TRY_LET(std::string doc, run->run->wait(summary != nullptr));
+    if (summary != nullptr) vx::capi::fill(summary, std::move(doc));
+    return {};
+  });
+}
+
+int32_t vx_run_exit_code(const vx_run* run) { return run == nullptr ? 1 : run->run->exit_code(); }
+
+void vx_run_cancel(vx_run* run, int32_t signal) {
+  if (run != nullptr) run->run->cancel(signal);
+}
+
+void vx_run_free(vx_run* run) { delete run; }
+
+}  // extern "C"

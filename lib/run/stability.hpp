@@ -1,0 +1,21 @@
+// Which keys may be taken before anything has run (keys.md 18), and which confirmed hits need no ordering (keys.md 19).
+// When unsure, unstable: the lazy path is always right.
+#pragma once
+
+#include <vector>
+
+#include "run/prepare.hpp"
+
+namespace vx::run {
+
+struct stability {
+  std::vector<bool> stable;        ///< by node; groups too (a stable group's roll-up is used by stable tasks)
+  std::vector<bool> tier_allowed;  ///< a confirmed hit may be restored ahead of its dependencies
+  /// rules.exclusiveOutputs is off and the task's outputs overlap a dependency's: it runs every time and is not stored, because
+  /// neither its clean nor its restore could be told apart from the other's.
+  std::vector<bool> shares_outputs;
+};
+
+stability judge_stability(const prepared& p);
+
+}  // namespace vx::run

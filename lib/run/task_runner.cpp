@@ -1,0 +1,412 @@
+#include "run/task_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/path.hpp"
+#include "base/text.hpp"
+#include "cache/outputs.hpp"
+#include "exec/capture.hpp"
+#include "exec/task_env.hpp"
+#include "run/output_pump.hpp"
+
+namespace vx::run {
+namespace {
+
+constexpr std::size_t k_failure_head = std::size_t{8} << 10, k_failure_tail = std::size_t{56} << 10;
+
+std::string joined(const std::vector<std::string>& globs) {
+  std::string out;
+  for (const std::string& g : globs) {
+    if (!out.empty()) out += ", ";
+    out += text::escape(g, true);
+  }
+  return out;
+}
+
+void fill_stored(task_outcome& out, const cache::entry& e) {
+  out.stored = stored_stats{e.stats.duration_ns, e.stats.cpu_ns, e.stats.peak_rss_bytes};
+  out.artifact_bytes = e.artifact_bytes;
+}
+
+}  // namespace
+
+/// What one task's attempts leave behind: the log that would be stored, and the small copy kept for a failure.
+struct task_runner::attempt_log {
+  bool retain = false;
+  std::int64_t last_ns = 0;      // the deciding attempt alone
+  exec::capture full;
+  exec::capture brief{k_failure_head, k_failure_tail};
+};
+
+std::uint32_t timeout_of(const run_state& s, std::uint32_t node) {
+  return s.p.tasks[node].config->timeout_ms.value_or(s.settings.default_timeout_ms);
+}
+
+exec::spawn_spec make_spawn(const run_state& s, std::uint32_t node) {
+  const task_info& t = s.p.tasks[node];
+  exec::env_request env;
+  env.root = s.p.h->root;
+  env.project_dir = t.project->dir;
+  env.task_id = s.p.graph.nodes[node].id;
+  env.pass_through = t.config->env_pass_through;
+  env.define = t.config->env_define;
+  exec::spawn_spec spec;
+  spec.shell = s.settings.shell;
+  spec.command = exec::prepare_command(t.command);
+  spec.cwd = path::join(env.root, env.project_dir);
+  spec.env = exec::build_task_environment(s.p.h->env, env).block;
+  spec.timeout_ms = timeout_of(s, node);
+  spec.kill_grace_ms = s.settings.kill_grace_ms;
+  return spec;
+}
+
+void task_runner::say(std::uint32_t node, level l, std::string line) {
+  s_.p.notices.say(l, s_.p.mask.empty() ? std::move(line) : s_.p.mask.apply(line), s_.p.graph.nodes[node].id);
+}
+
+bool task_runner::ensure_key(std::uint32_t node, task_outcome& out) {
+  const node_key& k = s_.keys.at(node).is == node_key::state::none ? s_.keys.derive(node) : s_.keys.at(node);
+  if (k.is == node_key::state::known) out.key = k.key;
+  if (k.is != node_key::state::error) return true;
+  out.status = task_status::failed;
+  out.exit_code = 1;
+  say(node, level::warning, s_.p.graph.nodes[node].id + ": " + k.why->message);
+  return false;
+}
+
+ended_task task_runner::execute(std::uint32_t node, bool tainted) {
+  ended_task end;
+  end.outcome.mono_start_ns = s_.since_start_ns();
+  end.outcome.wall_start_ns = wall_ns();
+  if (ensure_key(node, end.outcome)) {
+    if (std::optional<task_outcome> hit = try_hit(node)) {
+      end.outcome = std::move(*hit);
+    } else {
+      end = miss(node, tainted);
+    }
+  }
+  if (!s_.keys.known(node)) s_.unkeyed[node] = 1;
+  return end;
+}
+
+std::optional<task_outcome> task_runner::try_hit(std::uint32_t node) {
+  if (!s_.p.may_read(node) || !s_.p.request.policy.local_read || !s_.keys.known(node) || s_.fingerprint_moved || s_.judged.shares_outputs[node]) return std::nullopt;
+  std::optional<cache::lookup_result> found;
+  const digest128& key = s_.keys.at(node).key;
+  if (s_.early.probed[node] == probe::hit) {
+    found = std::move(s_.early.hits[node]);
+    s_.early.hits[node].reset();
+  } else if (s_.early.probed[node] == probe::none) {
+    found = s_.p.store->lookup(key);
+    const task_info& t = s_.p.tasks[node];
+    if (!found && s_.p.store->artifact_present(key)) found = s_.p.store->adopt(key, t.project->name, t.config->name, *t.scope);
+  }
+  if (!found) return std::nullopt;
+  bool current = !s_.p.tasks[node].scope->declares_any();
+  if (!current) {
+    const auto known = s_.p.index->current_many({key});
+    current = known[0] && cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
+  }
+  bool failed = false;
+  return finish_restore(node, *found, current, failed);
+}
+
+std::optional<task_outcome> task_runner::restore_hit(std::uint32_t node) {
+  bool failed = false;
+  return finish_restore(node, *s_.early.hits[node], false, failed);
+}
+
+task_outcome task_runner::current_hit(std::uint32_t node) {
+  bool failed = false;
+  return *finish_restore(node, *s_.early.hits[node], true, failed);
+}
+
+std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current, bool& failed) {
+  const task_info& t = s_.p.tasks[node];
+  task_outcome out;
+  out.mono_start_ns = s_.since_start_ns();
+  out.wall_start_ns = wall_ns();
+  out.key = hit.entry.key;
+  out.status = hit.entry.from_remote ? task_status::cache_hit : task_status::cache_hit;
+  out.restored = false;
+  fill_stored(out, hit.entry);
+  if (!current) {
+    cache::restore_result r = s_.p.store->restore(hit, *t.scope, s_.p.h->root + "/.vx/stage");
+    switch (r.how) {
+      case cache::restore_result::outcome::missing:
+        if (!r.reason.empty()) say(node, level::warning, s_.p.graph.nodes[node].id + ": " + r.reason);
+        s_.early.probed[node] = probe::miss;
+        return std::nullopt;
+      case cache::restore_result::outcome::refused:
+      case cache::restore_result::outcome::tree_error:
+        failed = true;
+        out.status = task_status::failed;
+        out.exit_code = 1;
+        out.restored.reset();
+        out.stored.reset();
+        s_.p.index->drop_stamps(hit.entry.key);
+        s_.p.facts->forget_paths(r.touched);
+        say(node, level::warning, s_.p.graph.nodes[node].id + ": " + r.reason);
+        break;
+      case cache::restore_result::outcome::restored:
+        out.restored = true;
+        s_.p.index->put_stamps(hit.entry.key, r.stamps);
+        s_.p.facts->forget_paths(r.touched);
+        break;
+    }
+  }
+  out.duration_ns = s_.since_start_ns() - *out.mono_start_ns;
+  out.mono_end_ns = *out.mono_start_ns + out.duration_ns;
+  out.wall_end_ns = out.wall_start_ns + out.duration_ns;
+  if (out.status == task_status::failed) return out;
+  if (hit.entry.output_count == 0 && t.scope->declares_any()) warn_unmatched_outputs(node);
+  if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
+  const std::lock_guard lock(s_.ends_mutex);
+  s_.used.push_back(hit.entry.key);
+  if (s_.early.has_snapshot[node] == 0 && t.scope->declares_any()) s_.snapshot.push_back(node);
+  return out;
+}
+
+void task_runner::replay(std::uint32_t node, const cache::lookup_result& hit, task_outcome& out) {
+  if (hit.entry.log_bytes == 0) return;
+  result<std::string> raw = s_.p.store->read_log(hit.entry);
+  if (!raw) return;
+  result<std::vector<cache::log_record>> log = cache::decode_log(*raw);
+  if (!log) return;
+  for (cache::log_record& r : *log) {
+    if (r.stream == 0) {
+      s_.out.output(node, 2, "\n[vx] " + text::format_bytes(r.dropped) + " of output were not kept\n", true);
+      continue;
+    }
+    s_.out.output(node, r.stream, s_.p.mask.empty() ? std::move(r.bytes) : s_.p.mask.apply(r.bytes), true);
+  }
+  out.replayed_log = !log->empty();
+}
+
+void task_runner::warn_unmatched_outputs(std::uint32_t node) {
+  const task_info& t = s_.p.tasks[node];
+  std::vector<std::string> globs = t.scope->files;
+  globs.insert(globs.end(), t.scope->workspace_files.begin(), t.scope->workspace_files.end());
+  say(node, level::warning, s_.p.graph.nodes[node].id + ": cache.outputs matched no files (" + joined(globs) + ")");
+}
+
+bool task_runner::clean(std::uint32_t node, task_outcome& out) {
+  result<std::vector<std::string>> removed = cache::clean_outputs(*s_.p.tasks[node].scope);
+  if (removed) {
+    s_.p.facts->forget_paths(*removed);
+    return true;
+  }
+  out.status = task_status::failed;
+  out.exit_code = 1;
+  say(node, level::warning, s_.p.graph.nodes[node].id + ": " + removed.error().message);
+  return false;
+}
+
+ended_task task_runner::miss(std::uint32_t node, bool tainted) {
+  ended_task end;
+  task_outcome& out = end.outcome;
+  const task_info& t = s_.p.tasks[node];
+  out.mono_start_ns = s_.since_start_ns();
+  out.wall_start_ns = wall_ns();
+  if (s_.keys.known(node)) out.key = s_.keys.at(node).key;
+  out.no_cache = !t.config->has_cache || (!s_.p.may_read(node) && !s_.p.may_write(node));
+  const bool saves = s_.p.may_write(node) && s_.p.request.policy.local_write && !s_.judged.shares_outputs[node];
+  const bool cleans = saves && t.scope->declares_any();
+  const auto finished = [&]() -> ended_task& {
+    out.duration_ns = s_.since_start_ns() - *out.mono_start_ns;
+    out.mono_end_ns = s_.since_start_ns();
+    out.wall_end_ns = wall_ns();
+    return end;
+  };
+  const auto refuse = [&](const std::string& why) {
+    out.status = task_status::failed;
+    out.exit_code = 1;
+    say(node, level::warning, s_.p.graph.nodes[node].id + ": " + why);
+  };
+  if (t.config->has_sandbox) {
+    refuse("exec.sandbox can't be enforced by this version of vx, and the task is never run without it");
+    return std::move(finished());
+  }
+  if (t.scope != nullptr) {
+    if (const status roots = cache::check_owned_roots(*t.scope); !roots) {
+      refuse(roots.error().message);
+      return std::move(finished());
+    }
+  }
+  if (cleans && !clean(node, out)) return std::move(finished());
+  if (s_.keys.at(node).matched_nothing)
+    say(node, level::warning, s_.p.graph.nodes[node].id + ": cache.inputs matched no files (" + joined(t.config->input_files) + ")");
+
+  std::optional<inputs::facts::description> described;
+  if (t.config->has_cache) {
+    if (result<inputs::facts::description> d = s_.p.facts->describe(*t.selector)) described = std::move(*d);
+  }
+  attempt_log log;
+  log.retain = saves;
+  const exec::spawn_result last = attempts(node, cleans, log, out);
+  finished();
+  if (s_.cancel.requested() && (last.cancelled || last.exit_code != 0)) out.status = task_status::aborted;
+  if (s_.cancel.requested() && out.status == task_status::success) out.status = task_status::aborted;
+  if (!t.config->has_cache) after_uncached(node);
+  watch_fingerprint(node);
+  if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, log, end);
+  if (out.status != task_status::success) {
+    s_.unkeyed[node] = 1;
+    if (t.scope != nullptr) {
+      if (const auto rows = cache::list_outputs(*t.scope)) mark_outputs(node, *rows);
+    }
+  }
+  if (out.status == task_status::failed) {
+    std::string kept;
+    for (const exec::captured& c : log.brief.take()) kept += c.stream == 0 ? "\n[vx] " + text::format_bytes(c.dropped) + " left out\n" : c.bytes;
+    const std::lock_guard lock(s_.ends_mutex);
+    s_.failures.push_back({node, std::move(kept)});
+  }
+  return end;
+}
+
+exec::spawn_result task_runner::attempts(std::uint32_t node, bool cleans, attempt_log& log, task_outcome& out) {
+  const task_info& t = s_.p.tasks[node];
+  const std::uint32_t total = 1 + t.config->retries.value_or(s_.settings.default_retries);
+  exec::spawn_spec spec = make_spawn(s_, node);
+  exec::spawn_result r;
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    log.full = exec::capture();
+    output_pump pump(s_.p.mask, [&](int stream, std::string_view bytes) {
+      if (log.retain) log.full.add(stream, bytes);
+      log.brief.add(stream, bytes);
+      s_.out.output(node, stream, std::string(bytes), false);
+    });
+    r = exec::run_task(spec, [&](int stream, std::string_view bytes) { pump.push(stream, bytes); }, s_.processes, s_.cancel);
+    pump.finish();
+    if (!r.note.empty()) s_.out.output(node, 2, "[vx] " + r.note + "\n", false);
+    if (r.output_cut) s_.out.output(node, 2, "[vx] output was cut 250 ms after the command ended: a process it left behind still held the pipe\n", false);
+    log.last_ns = r.end_ns - r.start_ns;
+    out.attempts = attempt;
+    out.exit_code = r.exit_code;
+    out.timed_out = r.timed_out;
+    out.cpu_ns = out.cpu_ns.value_or(0) + r.cpu_ns;
+    if (r.peak_rss_bytes) out.rss_bytes = std::max(out.rss_bytes.value_or(0), *r.peak_rss_bytes);
+    out.status = r.exit_code == 0 && !r.timed_out ? task_status::success : task_status::failed;
+    if (out.status == task_status::success || r.cancelled || s_.cancel.requested() || attempt == total) return r;
+    out.failed_attempts.push_back({wall_ns(), r.exit_code, r.timed_out});
+    s_.out.output(node, 2, "[vx] " + s_.p.graph.nodes[node].id + ": attempt " + std::to_string(attempt + 1) + "/" + std::to_string(total) + " after " +
+                               (r.timed_out ? "a timeout" : "exit " + std::to_string(r.exit_code)) + "\n", false);
+    if (cleans && !clean(node, out)) return r;
+  }
+}
+
+std::string_view task_runner::reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described) {
+  if (!s_.p.may_write(node) || !s_.p.request.policy.local_write || s_.judged.shares_outputs[node]) return "policy";
+  if (tainted) return "tainted";
+  if (!s_.p.schedule.folds_dropped.empty() && s_.p.schedule.folds_dropped[node]) return "excluded-deps";
+  if (!s_.keys.known(node)) return "unkeyed-upstream";
+  for (const std::uint32_t dep : s_.p.graph.folded[node])
+    if (s_.unkeyed[dep] != 0) return "unkeyed-upstream";
+  if (s_.fingerprint_moved) return "fingerprint-moved";
+  if (!described || s_.keys.at(node).incomplete || described->files.incomplete) return "inputs-moved";
+  const result<digest128> again = s_.keys.again(node, described->files);
+  if (!again || *again != s_.keys.at(node).key) return "key-moved";
+  return {};
+}
+
+void task_runner::after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described, attempt_log& log,
+                                ended_task& end) {
+  const task_info& t = s_.p.tasks[node];
+  const std::string& id = s_.p.graph.nodes[node].id;
+  end.outcome.withheld = reason_not_to_save(node, tainted, described);
+  const workspace::workspace_config& ws = s_.p.ws().settings;
+  const auto strategy = t.config->strategy.value_or(ws.strategy.value_or(workspace::stability_strategy::immutable));
+  const auto severity = t.config->severity.value_or(ws.severity.value_or(workspace::stability_severity::warn));
+  std::optional<std::string> moved;
+  if (described && strategy != workspace::stability_strategy::unchecked) {
+    const auto how = strategy == workspace::stability_strategy::mutable_ ? inputs::facts::strictness::mutable_ : inputs::facts::strictness::immutable;
+    moved = s_.p.facts->moved(*t.selector, *described, how);
+  }
+  result<std::vector<cache::output_row>> rows = cache::list_outputs(*t.scope);
+  if (rows) mark_outputs(node, *rows);
+  if (moved) {
+    end.outcome.withheld = "inputs-moved";
+    s_.p.facts->forget_project(t.project->dir, s_.p.ws().nested_of(s_.p.graph.nodes[node].project));
+    say(node, level::warning, id + ": not cached: " + text::escape(*moved, true) + " was written while the task ran");
+    if (severity == workspace::stability_severity::error) {
+      end.outcome.status = task_status::failed;
+      end.outcome.exit_code = 1;
+    }
+  } else if (end.outcome.withheld == "key-moved") {
+    say(node, level::warning, id + ": not cached: its inputs changed before the command started");
+  }
+  if (!end.outcome.withheld.empty()) {
+    if (end.outcome.withheld != "policy") s_.unkeyed[node] = 1;
+    return;
+  }
+  if (!rows) {
+    end.outcome.withheld = "store-error";
+    say(node, level::warning, id + ": not cached: " + rows.error().message);
+    return;
+  }
+  if (rows->empty() && t.scope->declares_any()) warn_unmatched_outputs(node);
+  save_job job;
+  job.node = node;
+  job.request.key = s_.keys.at(node).key;
+  job.request.project = t.project->name;
+  job.request.task = t.config->name;
+  job.request.command = s_.p.mask.empty() ? t.command : s_.p.mask.apply(t.command);
+  job.request.scope = t.scope.get();
+  std::vector<cache::log_record> records;
+  for (exec::captured& c : log.full.take()) records.push_back({static_cast<std::uint8_t>(c.stream), std::move(c.bytes), c.dropped});
+  job.request.log = records.empty() ? std::string() : cache::encode_log(records);
+  job.request.stats = {log.last_ns, end.outcome.cpu_ns, end.outcome.rss_bytes};
+  job.request.components = s_.keys.explain(node, described->files, s_.p.store->salt());
+  end.save = std::move(job);
+}
+
+void task_runner::mark_outputs(std::uint32_t node, const std::vector<cache::output_row>& rows) {
+  std::vector<std::string> paths;
+  paths.reserve(rows.size());
+  const std::string& dir = s_.p.tasks[node].project->dir;
+  for (const cache::output_row& r : rows) paths.push_back(r.space == cache::space::project ? path::join(dir, r.path) : r.path);
+  s_.p.facts->forget_paths(paths);
+}
+
+void task_runner::after_uncached(std::uint32_t node) {
+  if (s_.p.graph.edges.dependents(node).empty()) return;  // nobody reads these facts behind it
+  s_.p.facts->forget_project(s_.p.tasks[node].project->dir, s_.p.ws().nested_of(s_.p.graph.nodes[node].project));
+}
+
+void task_runner::watch_fingerprint(std::uint32_t node) {
+  if (!s_.p.tasks[node].project->dir.empty() || s_.fingerprint_moved) return;
+  const result<workspace::fingerprint> now = workspace::read_fingerprint(s_.p.h->root);
+  if (now && now->digest == s_.p.fingerprint.digest) return;
+  s_.fingerprint_moved = true;
+  s_.p.notices.say(level::warning, "a lockfile or package-manager file at the root changed while " + s_.p.graph.nodes[node].id +
+                                       " ran: nothing else of this run is taken from or put into the cache");
+}
+
+void task_runner::save(save_job job) {
+  cache::save_result saved = s_.p.store->save(job.request);
+  task_outcome& out = s_.outcomes[job.node];
+  using how = cache::save_result::outcome;
+  if (saved.how == how::saved) {
+    out.saved = true;
+    out.artifact_bytes = saved.artifact_bytes;
+    s_.p.index->put_stamps(job.request.key, saved.stamps);
+    const std::lock_guard lock(s_.ends_mutex);
+    if (job.request.scope->declares_any()) {
+      cache::lookup_result placed;
+      placed.entry.key = job.request.key;
+      placed.outputs = std::move(saved.outputs);
+      s_.early.hits[job.node] = std::move(placed);
+      s_.snapshot.push_back(job.node);
+    }
+    return;
+  }
+  out.withheld = saved.how == how::unstorable_output ? "unstorable-output"
+                 : saved.how == how::output_changing ? "output-changing"
+                 : saved.how == how::too_large       ? "too-large"
+                                                     : "store-error";
+  say(job.node, level::warning, s_.p.graph.nodes[job.node].id + ": not cached: " + saved.reason);
+}
+
+}  // namespace vx::run
