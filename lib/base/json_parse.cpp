@@ -5,7 +5,6 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 
-// RapidJSON's assertions guard its own misuse; hostile text must never reach one, so they stay on in tests.
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
@@ -19,8 +18,9 @@ namespace rj = rapidjson;
 // forward from the end of the one before over white space, separators and comments, which costs one pass in all.
 class builder {
  public:
-  builder(std::string_view text, rj::MemoryStream& in, const parse_options& options)
-      : text_(text), in_(in), options_(options) {}
+  /// `in` reads `text` from `skip` on.
+  builder(std::string_view text, std::size_t skip, rj::MemoryStream& in, const parse_options& options)
+      : text_(text), in_(in), options_(options), skip_(skip), last_end_(skip) {}
 
   bool Null() { return scalar(value()); }
   bool Bool(bool b) { return scalar(value(b)); }
@@ -59,6 +59,8 @@ class builder {
   value take() { return std::move(root_); }
   bool failed() const noexcept { return !error_.message.empty(); }
   parse_error take_error() { return std::move(error_); }
+  /// Where a token that could not be read begins.
+  std::size_t pending_token() const { return next_token(); }
 
  private:
   struct frame {
@@ -68,24 +70,41 @@ class builder {
     std::uint32_t key_at = 0;
   };
 
-  // Offset of the token that just ended; remembers its end.
-  std::uint32_t token_start() {
+  std::size_t tell() const { return skip_ + in_.Tell(); }
+
+  // The first token after the last one seen.
+  std::size_t next_token() const {
     std::size_t i = last_end_;
     while (i < text_.size()) {
       const char c = text_[i];
       if (c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == ',' || c == ':') {
         ++i;
-      } else if (c == '/' && i + 1 < text_.size() && text_[i + 1] == '/') {
+      } else if (c != '/' || !options_.comments || i + 1 >= text_.size()) {
+        break;
+      } else if (text_[i + 1] == '/') {
         i = std::min(text_.find('\n', i), text_.size());
-      } else if (c == '/' && i + 1 < text_.size() && text_[i + 1] == '*') {
+      } else if (text_[i + 1] == '*') {
         const std::size_t end = text_.find("*/", i + 2);
         i = end == std::string_view::npos ? text_.size() : end + 2;
       } else {
         break;
       }
     }
-    last_end_ = in_.Tell();
-    return static_cast<std::uint32_t>(i);
+    return i;
+  }
+
+  // Offset of the scalar or name that just ended; remembers its end.
+  std::uint32_t token_start() {
+    const std::size_t at = next_token();
+    last_end_ = tell();
+    return static_cast<std::uint32_t>(at);
+  }
+
+  // Offset of a bracket; the parser reports it before or after taking it.
+  std::uint32_t bracket() {
+    const std::size_t at = next_token();
+    last_end_ = at + 1;
+    return static_cast<std::uint32_t>(at);
   }
 
   bool scalar(value v) {
@@ -107,7 +126,7 @@ class builder {
   }
 
   bool open(value container) {
-    container.at = token_start();
+    container.at = bracket();
     if (stack_.size() >= options_.max_depth) {
       return refuse("nested deeper than " + std::to_string(options_.max_depth) + " levels", container.at);
     }
@@ -116,7 +135,7 @@ class builder {
   }
 
   bool close() {
-    last_end_ = in_.Tell();
+    bracket();
     frame done = std::move(stack_.back());
     stack_.pop_back();
     if (done.container.is_object()) done.container.as_object().adopt(std::move(done.members));
@@ -184,7 +203,7 @@ class builder {
   const parse_options& options_;
   std::vector<frame> stack_;
   value root_;
-  std::size_t last_end_ = 0;
+  std::size_t skip_, last_end_;
   parse_error error_;
 };
 
@@ -225,33 +244,38 @@ const char* explain(rj::ParseErrorCode code) noexcept {
   }
 }
 
+constexpr std::string_view k_mark = "\xef\xbb\xbf";  // byte-order mark
+
 constexpr unsigned k_strict =
     rj::kParseFullPrecisionFlag | rj::kParseValidateEncodingFlag | rj::kParseIterativeFlag;
 constexpr unsigned k_relaxed = k_strict | rj::kParseCommentsFlag | rj::kParseTrailingCommasFlag;
+
+// Of a token that is wrong as a whole, its beginning; else where the parser stopped.
+std::size_t place(const rj::ParseResult& outcome, const builder& handler, std::size_t skip, std::size_t size) {
+  const bool whole = outcome.Code() == rj::kParseErrorStringMissQuotationMark || outcome.Code() == rj::kParseErrorValueInvalid;
+  const std::size_t stopped = std::min(skip + outcome.Offset(), size);
+  return whole ? std::min(handler.pending_token(), stopped) : stopped;
+}
 
 }  // namespace
 
 tl::expected<value, parse_error> parse(std::string_view text, const parse_options& options) {
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) return tl::unexpected(parse_error{"more than 4 GiB", 0});
-  const std::size_t skip = options.comments && text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  const std::size_t skip = options.comments && text.starts_with(k_mark) ? k_mark.size() : 0;
   const std::string_view body = text.substr(skip);
   rj::MemoryStream in(body.data(), body.size());
   rj::Reader reader;
-  builder handler(body, in, options);
+  builder handler(text, skip, in, options);
   const rj::ParseResult outcome =
       options.comments ? reader.Parse<k_relaxed>(in, handler) : reader.Parse<k_strict>(in, handler);
-  parse_error error;
-  if (handler.failed()) {
-    error = handler.take_error();
-  } else if (outcome.IsError()) {
-    error = {explain(outcome.Code()), static_cast<std::uint32_t>(std::min(outcome.Offset(), body.size()))};
-  } else if (in.Tell() < body.size()) {  // the parser takes a NUL for the end
-    error = {"a NUL byte", static_cast<std::uint32_t>(in.Tell())};
-  } else {
-    return handler.take();
+  if (handler.failed()) return tl::unexpected(handler.take_error());
+  if (outcome.IsError()) {
+    return tl::unexpected(parse_error{explain(outcome.Code()), static_cast<std::uint32_t>(place(outcome, handler, skip, text.size()))});
   }
-  error.offset += static_cast<std::uint32_t>(skip);
-  return tl::unexpected(std::move(error));
+  if (in.Tell() < body.size()) {  // the parser takes a NUL for the end
+    return tl::unexpected(parse_error{"a NUL byte", static_cast<std::uint32_t>(skip + in.Tell())});
+  }
+  return handler.take();
 }
 
 position locate(std::string_view text, std::uint32_t offset) noexcept {
@@ -259,7 +283,8 @@ position locate(std::string_view text, std::uint32_t offset) noexcept {
   position out;
   out.line += static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t newline = before.rfind('\n');
-  out.column += static_cast<std::uint32_t>(newline == std::string_view::npos ? before.size() : before.size() - newline - 1);
+  const std::size_t mark = before.starts_with(k_mark) ? k_mark.size() : 0;  // has no width
+  out.column += static_cast<std::uint32_t>(newline == std::string_view::npos ? before.size() - mark : before.size() - newline - 1);
   return out;
 }
 
