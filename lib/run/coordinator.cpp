@@ -11,7 +11,6 @@
 
 #include "graph/scheduler.hpp"
 #include "run/lane.hpp"
-#include "run/output_pump.hpp"
 #include "run/priorities.hpp"
 #include "run/records.hpp"
 #include "run/task_runner.hpp"
@@ -60,7 +59,6 @@ struct coordinator::impl {
   std::mutex inbox_mutex;
   std::deque<message> inbox;
   std::map<std::uint32_t, std::unique_ptr<exec::server>> servers;   // ready and alive, or dead and not yet stopped
-  std::map<std::uint32_t, std::shared_ptr<output_pump>> pumps;
   bool died = false;
   bool cancelled = false;
 
@@ -231,12 +229,8 @@ struct coordinator::impl {
     m.outcome.no_cache = true;
     const bool folded = !s.p.graph.edges.dependents(node).empty();
     if (folded && !runner.ensure_key(node, m.outcome)) return tell(std::move(m));
-    auto pump = std::make_shared<output_pump>(s.p.mask, [this, node](int stream, std::string_view bytes) { s.out.output(node, stream, std::string(bytes), false); });
     exec::server::hooks hooks;
-    hooks.output = [pump](int stream, std::string_view bytes) {
-      pump->push(stream, bytes);
-      pump->finish();  // a server's lines are shown as they come: a secret split across its writes is held only within one read
-    };
+    hooks.output = [this, node](int stream, std::string_view bytes) { s.out.output(node, stream, std::string(bytes), false); };
     hooks.on_ready = [this, node](std::int64_t ns) {
       message ready;
       ready.what = message::kind::ready;

@@ -8,7 +8,6 @@
 #include "cache/outputs.hpp"
 #include "exec/capture.hpp"
 #include "exec/task_env.hpp"
-#include "run/output_pump.hpp"
 
 namespace vx::run {
 namespace {
@@ -58,6 +57,7 @@ exec::spawn_spec make_spawn(const run_state& s, std::uint32_t node) {
   spec.env = exec::build_task_environment(s.p.h->env, env).block;
   spec.timeout_ms = timeout_of(s, node);
   spec.kill_grace_ms = s.settings.kill_grace_ms;
+  spec.secrets = &s.p.mask;
   return spec;
 }
 
@@ -273,15 +273,13 @@ exec::spawn_result task_runner::attempts(std::uint32_t node, bool cleans, attemp
   exec::spawn_result r;
   for (std::uint32_t attempt = 1;; ++attempt) {
     log.full = exec::capture();
-    output_pump pump(s_.p.mask, [&](int stream, std::string_view bytes) {
+    const exec::output_fn sink = [&](int stream, std::string_view bytes) {
       if (log.retain) log.full.add(stream, bytes);
       log.brief.add(stream, bytes);
       s_.out.output(node, stream, std::string(bytes), false);
-    });
-    r = exec::run_task(spec, [&](int stream, std::string_view bytes) { pump.push(stream, bytes); }, s_.processes, s_.cancel);
-    pump.finish();
+    };
+    r = exec::run_task(spec, sink, s_.processes, s_.cancel);
     if (!r.note.empty()) s_.out.output(node, 2, "[vx] " + r.note + "\n", false);
-    if (r.output_cut) s_.out.output(node, 2, "[vx] output was cut 250 ms after the command ended: a process it left behind still held the pipe\n", false);
     log.last_ns = r.end_ns - r.start_ns;
     out.attempts = attempt;
     out.exit_code = r.exit_code;
