@@ -12,6 +12,7 @@
 #include "base/environment.hpp"
 #include "base/fs.hpp"
 #include "base/result.hpp"
+#include "base/subprocess.hpp"
 #include "base/threads.hpp"
 
 namespace vx::git {
@@ -28,13 +29,17 @@ class program {
   };
   result<output> run(const std::string& dir, const std::vector<std::string>& args, std::string_view input = {},
                      const cancel_token* cancel = nullptr) const;
+  /// The same call for a caller that talks to the child itself.
+  subprocess_options options(const std::string& dir, const std::vector<std::string>& args) const;
   const std::string& path() const noexcept { return path_; }
+  /// What git sees: the caller's variables without those that name another repository.
+  const environment& env() const noexcept { return env_; }
 
  private:
   program() = default;
   std::string path_;
-  std::vector<std::string> env_;
-  friend class program_access;
+  environment env_;
+  std::vector<std::string> block_;
 };
 
 /// Where a directory lies in a repository. git's own answer (rev-parse), or read from the .git file where the layout is plain.
@@ -46,9 +51,14 @@ struct repository {
 };
 /// nullopt: no work tree here; failure: git refused the directory (its words).
 result<std::optional<repository>> find_repository(const program& git, const std::string& dir);
+/// The same by asking git, whatever the layout. find_repository() must agree with it.
+result<std::optional<repository>> ask_repository(const program& git, const std::string& dir);
+
+/// The asked directory: worktree + prefix, without a trailing slash.
+std::string asked_dir(const repository& repo);
 
 /// Files that differ from a ref (graph.md 14): `git diff --name-only --no-renames -z` from the merge base, plus untracked files;
-/// root-relative, `vx-lock.json` and paths outside the root dropped.
+/// root-relative, `vx-lock.json` and paths outside the root dropped. Validates `ref` with check_ref().
 result<std::vector<std::string>> changed_since(const program& git, const repository& repo, std::string_view ref);
 /// The base of --affected without a value (graph.md 14).
 result<std::string> default_base(const program& git, const repository& repo);
@@ -61,6 +71,8 @@ result<checked_ref> check_ref(std::string_view text);
 
 /// First 16 hex of SHA-256 over the repository's identity (cache.md 2.2); "" when there is none.
 std::string repo_id(const environment& env, const std::string& root);
+/// A remote URL as lower-case `host/owner/repo`; "" for local paths and file URLs.
+std::string reduce_remote_url(std::string_view url);
 
 /// Commit and branch for the run record, read from .git files, one rev-parse as fallback.
 struct head_info {
