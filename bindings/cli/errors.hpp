@@ -1,0 +1,30 @@
+// A failure as text. Pure: the caller decides where it goes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vx::cli {
+
+/// What a refusal says, whoever found it.
+struct refusal {
+  std::string code;          ///< "VX_E_USAGE"
+  std::string message;       ///< one line
+  std::string path;          ///< the file at fault, or empty
+  std::string details_json;  ///< positions, or empty
+};
+
+/// The lines for standard error. `verb` is empty when no verb was given. `cwd` shortens paths. `read_line` yields a line of a file
+/// (1-based) for the frame under a position.
+std::string refusal_text(const refusal& r, std::string_view verb, std::string_view cwd,
+                         const std::function<std::optional<std::string>(const std::string& path, std::size_t line)>& read_line);
+
+/// {"ok":false,"error":{"code","message"}} and a line end.
+std::string refusal_json(const refusal& r);
+
+/// The code a document carries: the library's coarse codes in the command line's words.
+std::string document_code(std::string_view status_name);
+
+}  // namespace vx::cli
