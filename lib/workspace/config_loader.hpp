@@ -64,12 +64,17 @@ class config_loader {
   std::unique_ptr<impl> impl_;
 };
 
-/// Validates a parsed project config (native, evaluated or locked alike). `file` and `text` serve positions and source frames.
+/// Validates a parsed project config (native, evaluated or locked alike). `file` is the root-relative config file: it names refusals, its
+/// directory is the project's, and with `text` it serves positions and source frames. A lock entry passes its configPath and no text.
 result<project_config> validate_project(const json::value& v, std::string_view file, std::string_view text, bool has_package_name);
 result<workspace_config> validate_workspace(const json::value& v, std::string_view file, std::string_view text);
 
 /// Removes exec.remote and cache.inputStability and returns the canonical text that is hashed.
 std::string canonical_task(const json::value& task);
+
+/// Why `dir` (as written: relative to the root, absolute, or ~/) may not be the cache directory; empty = fine. It must hold neither the
+/// workspace nor projects (config.md 7). Also for --cache-dir and VX_CACHE_DIR.
+std::string check_cache_dir(const std::string& root, std::string_view dir);
 
 /// Rules for `name` and for path-derived names (config.md 6.1); empty = fine, else the reason.
 std::string check_project_name(std::string_view name);
