@@ -254,7 +254,14 @@ TEST_CASE("removing a tree follows no link and tolerates absence") {
 
 TEST_CASE("a tree deeper than the descriptor limit is removed") {
   const temp_dir dir;
-  dir.sh("mkdir t && cd t && i=0; while [ $i -lt 1500 ]; do mkdir d && : > f && cd d && i=$((i+1)); done");
+  dir.mkdir("t");
+  auto at = fs::open_dir_at(fs::k_cwd, dir / "t");
+  for (int level = 0; level < 1500; ++level) {
+    REQUIRE(at);
+    REQUIRE(::mkdirat(at->get(), "d", 0755) == 0);
+    REQUIRE(fs::open_at(at->get(), "f", O_WRONLY | O_CREAT));
+    at = fs::open_dir_at(at->get(), "d");
+  }
   struct rlimit old {};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
   struct rlimit low = old;
@@ -305,7 +312,10 @@ TEST_CASE("a listing holds every entry once with its kind, also a long one and a
     CHECK(list[4].kind == fs::kind::link);
     CHECK(list[5].kind == fs::kind::other);
   }
-  dir.sh("mkdir many && cd many && i=0; while [ $i -lt 3000 ]; do : > name-that-fills-the-buffer-$i; i=$((i+1)); done");
+  dir.mkdir("many");
+  for (int i = 0; i < 3000; ++i) {
+    REQUIRE(fs::open_at(fs::k_cwd, dir / ("many/name-that-fills-the-buffer-" + std::to_string(i)), O_WRONLY | O_CREAT));
+  }
   const auto many = names_in(dir / "many");
   CHECK(many.size() == 3000);
   CHECK(std::adjacent_find(many.begin(), many.end()) == many.end());
