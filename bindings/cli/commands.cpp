@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <utility>
 
 #include "cli/help.hpp"
@@ -17,15 +16,6 @@
 
 namespace vx::cli {
 namespace {
-
-std::optional<std::string> line_of(const std::string& path, std::size_t number) {
-  std::ifstream in(path, std::ios::binary);
-  std::string line;
-  for (std::size_t i = 0; i < number; ++i) {
-    if (!std::getline(in, line)) return std::nullopt;
-  }
-  return line;
-}
 
 /// The workspace's tasks for a hint. A workspace that does not load gives no hint: the refusal stands by itself.
 known_tasks tasks_for_hint() {
@@ -52,7 +42,7 @@ int show_answer(const invocation& call, std::string_view json) {
 int refuse(const invocation& call, std::string_view verb, const refusal& why) {
   const auto cwd = working_directory();
   const auto* here = std::get_if<std::string>(&cwd);
-  write_all(STDERR_FILENO, refusal_text(why, verb, here == nullptr ? std::string_view() : *here, line_of));
+  write_all(STDERR_FILENO, refusal_text(why, verb, here == nullptr ? std::string_view() : *here));
   if (call.json) write_all(STDOUT_FILENO, refusal_json(why));
   return 1;
 }

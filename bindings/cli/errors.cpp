@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "cli/json_read.hpp"
 #include "cli/request.hpp"
 #include "cli/text.hpp"
@@ -13,15 +16,14 @@ struct position {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string source;        ///< the line's text, when the details carry it
+  std::string frame;         ///< the source line and a caret, or empty
 };
 
 std::optional<position> position_in(const refusal& r) {
   rapidjson::Document root;
   root.Parse(r.details_json.data(), r.details_json.size());
   if (root.HasParseError() || !root.IsObject()) return std::nullopt;
-  position out{read_text(root, "file"), read_count(root, "line"), read_count(root, "col"), read_text(root, "source")};
-  if (out.column == 0) out.column = read_count(root, "column");
+  position out{read_text(root, "file"), read_count(root, "line"), read_count(root, "column"), read_text(root, "frame")};
   if (out.file.empty()) out.file = r.path;
   if (out.file.empty() || out.line == 0) return std::nullopt;
   return out;
@@ -34,34 +36,31 @@ std::string relative_to(const std::string& path, std::string_view cwd) {
   return path;
 }
 
-/// The source line and a caret under the column. Tabs become spaces so that the caret stands where the text is.
-std::string frame_text(const position& at, std::string source) {
-  std::string before = source.substr(0, at.column > 0 ? at.column - 1 : 0);
-  std::string shown;
-  for (const char c : source) shown += c == '\t' ? ' ' : c;
-  if (shown.size() > 200) shown.resize(200);
-  const std::string number = fmt::format("{}", at.line);
-  return fmt::format("\n  {} | {}\n  {} | {}^\n", number, printable(shown), std::string(number.size(), ' '),
-                     std::string(display_width(before), ' '));
+/// The frame's lines, set off from the message.
+std::string indented(std::string_view frame) {
+  std::string out = "\n";
+  while (!frame.empty()) {
+    const std::size_t end = std::min(frame.find('\n'), frame.size());
+    out += "  ";
+    for (const char c : frame.substr(0, end)) out += c == '\t' ? '\t' : static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    out += '\n';
+    frame.remove_prefix(std::min(end + 1, frame.size()));
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string refusal_text(const refusal& r, std::string_view verb, std::string_view cwd,
-                         const std::function<std::optional<std::string>(const std::string&, std::size_t)>& read_line) {
+std::string refusal_text(const refusal& r, std::string_view verb, std::string_view cwd) {
   if (const auto at = position_in(r)) {
     const std::string shown = relative_to(at->file, cwd);
     std::string message = r.message;
-    // The message may name the file itself; the position does so already.
-    for (const std::string& prefix : {at->file + ": ", shown + ": "}) {
+    // The message may name the place itself; the line does so already.
+    for (const std::string& prefix : {fmt::format("{}:{}:{}: ", at->file, at->line, at->column), at->file + ": "}) {
       if (message.starts_with(prefix)) message.erase(0, prefix.size());
     }
-    std::string out = fmt::format("vx: {}:{}:{}: {}\n", printable(shown), at->line, at->column, printable(message));
-    std::optional<std::string> source;
-    if (!at->source.empty()) source = at->source;
-    if (!source && at->file.starts_with('/')) source = read_line(at->file, at->line);
-    if (!source && r.path.starts_with('/')) source = read_line(r.path, at->line);
-    return source ? out + frame_text(*at, *source) : out;
+    return fmt::format("vx: {}:{}:{}: {}\n", printable(shown), at->line, at->column, printable(message)) +
+           (at->frame.empty() ? std::string() : indented(at->frame));
   }
   const std::string head = verb.empty() || r.code == "VX_E_CONFIG" ? std::string("vx") : fmt::format("vx {}", verb);
   std::string out = fmt::format("{}: {}", head, printable(r.message));

@@ -1,8 +1,6 @@
 // A failure as text. Pure: the caller decides where it goes.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,10 +14,8 @@ struct refusal {
   std::string details_json;  ///< positions, or empty
 };
 
-/// The lines for standard error. `verb` is empty when no verb was given. `cwd` shortens paths. `read_line` yields a line of a file
-/// (1-based) for the frame under a position.
-std::string refusal_text(const refusal& r, std::string_view verb, std::string_view cwd,
-                         const std::function<std::optional<std::string>(const std::string& path, std::size_t line)>& read_line);
+/// The lines for standard error. `verb` is empty when no verb was given. `cwd` shortens paths.
+std::string refusal_text(const refusal& r, std::string_view verb, std::string_view cwd);
 
 /// {"ok":false,"error":{"code","message"}} and a line end.
 std::string refusal_json(const refusal& r);

@@ -12,27 +12,29 @@ namespace {
 constexpr std::string_view k_red = "\x1b[38;2;240;91;91m";
 constexpr std::string_view k_reset = "\x1b[0m";
 
-/// Reddens the lines of standard error that bring no colour of their own.
-std::string redden(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    if (line.empty() || line.find('\x1b') != std::string_view::npos) {
-      out += line;
-    } else {
-      out.append(k_red).append(line).append(k_reset);
-    }
-    if (end < text.size()) out += '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 /// Whether the last colour sequence of the text is something else than a reset.
 bool leaves_colour(std::string_view text) {
   const std::string_view tail = text.substr(std::min(text.rfind("\x1b["), text.size()));
   return !tail.starts_with("\x1b[0m") && !tail.starts_with("\x1b[m");
+}
+
+/// Reddens the lines of standard error that bring no colour of their own. `open` says whether earlier text left a colour on.
+std::string redden(std::string_view text, bool& open) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const bool own = line.find('\x1b') != std::string_view::npos;
+    if (line.empty() || own || open) {
+      out += line;
+    } else {
+      out.append(k_red).append(line).append(k_reset);
+    }
+    if (own) open = leaves_colour(line);
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 bool is_hit(const task_end& end) {
@@ -238,15 +240,14 @@ void run_output::write_block(const output_block& block) {
 }
 
 void run_output::stream(int stream_number, std::string_view bytes) {
-  const bool plain = bytes.find('\x1b') == std::string_view::npos;
-  if (colours_.on() && !plain) escapes_open_ = leaves_colour(bytes);
-  if (stream_number == 2 && colours_.on() && !escapes_open_) {
+  if (stream_number == 2 && colours_.on()) {
     const bool ends_line = bytes.back() == '\n';
-    sink_.out(redden(bytes));
+    sink_.out(redden(bytes, escapes_open_));
     at_line_start_ = ends_line;
     blank_before_ = false;
     return;
   }
+  if (colours_.on() && bytes.find('\x1b') != std::string_view::npos) escapes_open_ = leaves_colour(bytes);
   put(bytes);
 }
 
