@@ -22,7 +22,7 @@ constexpr std::int64_t k_kill_bound_ns = 2'000 * k_ms; ///< how long SIGKILL may
 constexpr std::size_t k_read_bytes = std::size_t{64} << 10;
 constexpr std::size_t k_last_drain_bytes = std::size_t{1} << 20;
 constexpr std::string_view k_cut_line =
-    "vx: output cut 250 ms after the command ended: a process it left behind still holds it open\n";
+    "[vx] output cut 250 ms after the command ended: a process it left behind still holds it open\n";
 
 /// Servers read a hang-up as "reload"; a cancel is not that.
 int forwarded(int sig) { return sig == SIGINT || sig == SIGKILL ? sig : SIGTERM; }
@@ -113,17 +113,23 @@ void child_loop::on_exit() {
   if (options_.on_end) options_.on_end();
 }
 
+/// Asks the kernel: the end may have come after the last poll, while a sink was slow.
+bool child_loop::still_runs() {
+  if (!ended_ && has_ended(child_.pid)) on_exit();
+  return !ended_;
+}
+
 void child_loop::on_requests() {
   if (!cancel_seen_ && cancel_.requested()) {
     cancel_seen_ = true;
-    if (!ended_) {
+    if (still_runs()) {
       result_.cancelled = true;
       begin_stop(forwarded(cancel_.signal()));
     }
   }
   if (options_.stop != nullptr && !stop_seen_ && options_.stop->requested()) {
     stop_seen_ = true;
-    if (!ended_) {
+    if (still_runs()) {
       result_.stopped = true;
       begin_stop(forwarded(options_.stop->signal()));
     }
@@ -139,7 +145,7 @@ void child_loop::on_deadlines() {
       notice_at_ = 0;
       if (options_.on_notice) options_.on_notice();
     }
-    if (timeout_at_ != 0 && now_ >= timeout_at_) {
+    if (timeout_at_ != 0 && now_ >= timeout_at_ && still_runs()) {
       result_.timed_out = true;
       begin_stop(SIGTERM);
     }

@@ -44,6 +44,7 @@ class child_loop {
   void wait_for_something();
   std::int64_t next_deadline() const;
   void on_exit();
+  bool still_runs();
   void on_requests();
   void on_deadlines();
   bool finished();

@@ -65,10 +65,16 @@ class scanner {
 
   /// Consumes `n` bytes of code.
   void code(std::size_t n) {
-    if (newline_seen_ && out_.code_end != 0) out_.compound = true;
+    if (newline_seen_ && out_.code_end != 0) compound();
     newline_seen_ = false;
     at_ = std::min(at_ + n, in_.size());
     out_.code_end = at_;
+  }
+
+  bool inside(within kind) const { return std::find(open_.begin(), open_.end(), kind) != open_.end(); }
+
+  void compound() {
+    if (!inside(within::double_quotes)) out_.compound = true;
   }
 
   void begin_word() {
@@ -115,6 +121,7 @@ class scanner {
 
   void dollar() {
     expansion();
+    if (peek(1) == '(') compound();
     if (peek(1) == '(' && peek(2) == '(') {
       code(3);
       open_.push_back(within::arithmetic);
@@ -161,7 +168,7 @@ class scanner {
     switch (peek()) {
       case '\\': code(2); break;
       case '\'':
-        if (std::find(open_.begin(), open_.end(), within::double_quotes) != open_.end()) {
+        if (inside(within::double_quotes)) {
           code(1);  // a plain character inside double quotes
         } else {
           single_quotes();
@@ -230,7 +237,8 @@ class scanner {
       case '\n': newline(); return;
       case '#':
         if (in_word_) break;
-        at_ = std::min(in_.find('\n', at_), in_.size());
+        // A backtick ends a comment too when it ends the substitution around it.
+        at_ = std::min(in_.find_first_of(inside(within::backtick) ? "\n`" : "\n", at_), in_.size());
         return;
       case ';':
       case '&':
@@ -260,7 +268,7 @@ class scanner {
   void backslash() {
     if (peek(1) == '\n' || at_ + 1 == in_.size()) {  // a continuation: neither code nor the end of a word
       at_ = std::min(at_ + 2, in_.size());
-      out_.compound = true;
+      compound();
       return;
     }
     begin_word();
@@ -282,7 +290,7 @@ class scanner {
                             word_.text.find_first_not_of("0123456789") == std::string::npos;
     if (descriptor) in_word_ = false;  // 2>file: the number belongs to the redirection
     end_word();
-    out_.compound = true;
+    compound();
     if (c == '<' || c == '>') {
       redirection(c);
       return;

@@ -67,7 +67,7 @@ std::string shown(std::string_view raw) { return text::escape(raw, true); }
 
 class inspector {
  public:
-  explicit inspector(const spawn_spec& spec) : spec_(spec), path_(variable(spec, "PATH")) {}
+  inspector(const spawn_spec& spec, int exit_code) : spec_(spec), path_(variable(spec, "PATH")), exit_code_(exit_code) {}
 
   /// What is wrong with a command word; "" when it could be run.
   std::string word(const std::string& word) const {
@@ -85,7 +85,9 @@ class inspector {
   }
 
  private:
-  std::string absolute(const std::string& path) const { return path.starts_with('/') ? path : path::join(spec_.cwd, path); }
+  std::string absolute(const std::string& path) const {
+    return path.starts_with('/') ? path : path::normalize(path::join(spec_.cwd, path));
+  }
 
   bool on_path(std::string_view name) const {
     for (const std::string_view dir : text::split(path_, ':')) {
@@ -127,8 +129,9 @@ class inspector {
     if (n <= 0) return {};
     std::string_view head(buffer, static_cast<std::size_t>(n));
     if (!head.starts_with("#!")) {
-      const bool program = head.find('\0') != std::string_view::npos;
-      return program ? fmt::format("{} is a program this system cannot run", shown(name)) : fmt::format("{} has no #! line", shown(name));
+      // A binary says nothing: it may well have run and answered this code itself.
+      const bool text = head.find('\0') == std::string_view::npos;
+      return text && exit_code_ == 126 ? fmt::format("{} has no #! line", shown(name)) : std::string();
     }
     head = head.substr(2, std::min(head.find('\n'), head.size()) - 2);
     if (head.ends_with('\r')) return fmt::format("the #! line of {} ends in CRLF; store the file with LF", shown(name));
@@ -140,12 +143,15 @@ class inspector {
     if (path::base_name(program) != "env") return {};
     if (argument.starts_with("-S ")) argument = text::trim(argument.substr(3));
     argument = argument.substr(0, argument.find_first_of(" \t"));
-    if (argument.empty() || argument.find_first_of("-=/") != std::string_view::npos || on_path(argument)) return {};
+    if (argument.empty() || argument.starts_with('-') || argument.find_first_of("=/") != std::string_view::npos || on_path(argument)) {
+      return {};
+    }
     return fmt::format("{} needs \"{}\", which is not on the task's PATH", shown(name), shown(argument));
   }
 
   const spawn_spec& spec_;
   std::string_view path_;
+  int exit_code_;
 };
 
 /// The words the command names as programs; none when its structure is beyond a scan.
@@ -172,7 +178,7 @@ std::string verdict_line(const spawn_spec& spec, int exit_code, int signal) {
   if (signal != 0) return signal_verdict(signal, true);
   if (exit_code > 128) return signal_verdict(exit_code - 128, false);
   if (exit_code != 126 && exit_code != 127) return {};
-  const inspector look(spec);
+  const inspector look(spec, exit_code);
   for (const std::string& word : programs(spec.command)) {
     if (std::string line = look.word(word); !line.empty()) return line;
   }
