@@ -2,6 +2,7 @@
 // Schema history:  vx-key-1  first form.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,12 +40,17 @@ class digest_sink final : public fold_sink {
  public:
   void list(tag t, std::uint32_t count) override;
   void item(tag t, std::string_view value) override;
-  digest128 finish() const noexcept;
+  digest128 finish() const noexcept;                     ///< the end: nothing may be added after it
   std::uint64_t bytes() const noexcept { return bytes_; }
+  bool ok() const noexcept { return !too_long_; }        ///< false: an item had 4 GiB or more, the digest means nothing
 
  private:
+  void head(tag t, std::uint32_t n) noexcept;
   void put(const void* data, std::size_t n) noexcept;
-  std::string buffer_;          // flushed into the stream in large pieces
+  std::array<char, 4096> buffer_;                        // most keys fit and are hashed in one piece
+  mutable std::size_t used_ = 0;
+  bool streaming_ = false;                               // the buffer has overflowed into the stream
+  bool too_long_ = false;
   mutable xxh3_stream stream_;
   std::uint64_t bytes_ = 0;
 };

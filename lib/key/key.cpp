@@ -1,3 +1,0 @@
-// Placeholder until the module has sources: proves that its headers stand alone.
-#include "key/digest.hpp"
-#include "key/fold.hpp"
