@@ -98,7 +98,9 @@ status add_entry(std::string_view entry, std::vector<std::string>& positives, st
   for (const std::string& raw : expanded) {
     std::string normal = normal_member(raw);
     bool outside = raw.starts_with('/');
-    for (std::string_view rest = normal; !rest.empty();) outside = outside || detail::take_front(rest) == "..";
+    for (std::string_view rest = normal; !rest.empty();) {
+      if (detail::take_front(rest) == "..") outside = true;
+    }
     if (outside) return fail(errc::CONFIG, quoted(entry) + " lies outside the workspace root: move the package below the root, or remove the entry");
     (negated ? negatives : positives).push_back(std::move(normal));
   }

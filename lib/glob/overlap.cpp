@@ -26,18 +26,21 @@ struct tail {
   std::size_t size = 0;
   bool fits = true;
 
-  explicit tail(const pattern& p) noexcept {
+  explicit tail(const pattern& p) noexcept : tail(p, p.prefix) {}
+  /// The segments below `from`, a directory at or above the literal head.
+  tail(const pattern& p, std::string_view from) noexcept {
+    for (std::string_view rest = below(p.prefix, from); !rest.empty();) {
+      add({segment::kind::exact, 0, detail::take_front(rest)});
+    }
     if (p.literal) {
-      at[size++] = segment::of("**");
+      add(segment::of("**"));
       return;
     }
-    for (std::string_view rest = below(p.text, p.prefix); !rest.empty();) {
-      if (size == k_max_segments) {
-        fits = false;
-        return;
-      }
-      at[size++] = segment::of(detail::take_front(rest));
-    }
+    for (std::string_view rest = below(p.text, p.prefix); !rest.empty();) add(segment::of(detail::take_front(rest)));
+  }
+  void add(const segment& s) noexcept {
+    if (size < k_max_segments) at[size++] = s;
+    else fits = false;
   }
   bool globstar(std::size_t i) const noexcept { return at[i].is == segment::kind::globstar; }
 
@@ -266,9 +269,9 @@ bool takes_any_of_at_least(const tail& t, std::size_t from, std::size_t& least) 
   return open;
 }
 
-bool tail_covers(const tail& outer, std::size_t from, const tail& inner) noexcept {
+bool tail_covers(const tail& outer, const tail& inner) noexcept {
   std::array<std::uint64_t, k_max_segments + 1> row{};   // row[i] bit j: outer[i..] covers inner[j..]
-  for (std::size_t i = outer.size + 1; i-- > from;) {
+  for (std::size_t i = outer.size + 1; i-- > 0;) {
     std::size_t least = 0;
     const bool open = takes_any_of_at_least(outer, i, least);
     for (std::size_t j = inner.size + 1; j-- > 0;) {
@@ -284,7 +287,7 @@ bool tail_covers(const tail& outer, std::size_t from, const tail& inner) noexcep
       if (holds) row[i] |= std::uint64_t{1} << j;
     }
   }
-  return (row[from] & 1U) != 0;
+  return (row[0] & 1U) != 0;
 }
 
 }  // namespace
@@ -330,13 +333,8 @@ bool provably_overlap(const pattern& a, const pattern& b) {
 bool covers(const pattern& outer, const pattern& inner) {
   if (!is_within(inner.prefix, outer.prefix)) return false;
   const tail o(outer);
-  const tail n(inner);
-  if (!o.fits || !n.fits) return false;
-  const std::uint64_t starts = o.after(below(inner.prefix, outer.prefix));
-  for (std::size_t i = 0; i <= o.size; ++i) {
-    if ((starts >> i & 1U) != 0 && tail_covers(o, i, n)) return true;
-  }
-  return false;
+  const tail n(inner, outer.prefix);
+  return o.fits && n.fits && tail_covers(o, n);
 }
 
 }  // namespace vx::glob

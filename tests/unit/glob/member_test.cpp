@@ -16,7 +16,7 @@ glob::member_matcher members(const std::vector<std::string>& entries) {
 
 TEST_CASE("member globs match directories") {
   struct row {
-    const char *entry, *dir;
+    std::string entry, dir;
     bool matches;
   };
   const row rows[] = {
@@ -42,7 +42,7 @@ TEST_CASE("member globs match directories") {
 
 TEST_CASE("negative member entries exclude trees, members by pattern and members by their marker file") {
   struct row {
-    const char *entry, *dir;
+    std::string entry, dir;
     bool excluded;
   };
   const row rows[] = {

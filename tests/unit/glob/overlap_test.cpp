@@ -19,7 +19,7 @@ glob::pattern pat(const std::string& entry) {
 
 TEST_CASE("provable overlap is what a person would call one") {
   struct row {
-    const char *a, *b;
+    std::string a, b;
     bool overlap, meet;
   };
   const row rows[] = {
@@ -45,7 +45,7 @@ TEST_CASE("provable overlap is what a person would call one") {
 
 TEST_CASE("cover is proven where it is plain and never claimed beyond") {
   struct row {
-    const char *outer, *inner;
+    std::string outer, inner;
     bool covers;
   };
   const row rows[] = {
