@@ -26,6 +26,7 @@ struct project {
   bool has_package_name = false;
   bool linked_member = false;                  ///< a package manager member (a link target of name-and-range specs)
   std::string version;
+  std::string real_dir;                        ///< absolute real directory when `dir` passes a link, else ""
   std::string config_path;                     ///< root-relative, "" = none
   std::shared_ptr<const project_config> config;///< null: none, or not loaded yet
   bool loaded = false;                         ///< config read, or there is none
@@ -53,6 +54,12 @@ class workspace {
 
   /// Deepest project directory that holds the root-relative `path`.
   std::optional<std::uint32_t> owner_of(std::string_view path) const;
+  /// The project AT a root-relative directory.
+  std::optional<std::uint32_t> project_at(std::string_view dir) const;
+  /// Deepest project behind a link whose real directory holds the absolute `path`.
+  std::optional<std::uint32_t> linked_owner_of(std::string_view path) const;
+  /// Deepest project whose directory holds `cwd` (absolute), links on the way followed.
+  std::optional<std::uint32_t> current_project(const std::string& cwd) const;
   /// Directories of other projects strictly below this one, PROJECT-relative and sorted; shared by all its tasks. Null when none.
   std::shared_ptr<const std::vector<std::string>> nested_of(std::uint32_t project) const;
   /// `name`, `//`, or the unscoped half of exactly one scoped name (graph.md 12). Never guesses further.
@@ -60,6 +67,15 @@ class workspace {
   std::vector<std::string> project_names() const;
   /// The task, the implicit build included; null when the project does not declare it.
   const task_config* find_task(std::uint32_t project, std::string_view task) const;
+
+  /// Builds by_name, the directory index and the nested lists from `projects`. Called once, by the loader.
+  void index();
+
+ private:
+  std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> by_dir_;
+  std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> by_real_dir_;  ///< projects behind links
+  std::vector<std::shared_ptr<const std::vector<std::string>>> nested_;
+  task_config implicit_build_;
 };
 
 struct open_request {
@@ -87,7 +103,8 @@ class loader {
   /// Like load_all, but a config that does not load is recorded in its project and skipped.
   void load_all_tolerant();
   bool all_loaded() const noexcept;
-  /// The catalog for graph::build_task_graph; rebuilt by load_*. Holds the implicit builds.
+  /// The catalog for graph::build_task_graph. Holds the implicit builds. The object stays where it is; load_* fills in projects that
+  /// were not loaded and moves no task of one that was.
   const graph::catalog& catalog();
   void finish();                               ///< ends the evaluator, stores memos
 
