@@ -1,0 +1,1 @@
+export declare const words: Record<'en' | 'de', { total: string; each: string }>;

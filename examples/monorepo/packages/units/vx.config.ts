@@ -1,0 +1,3 @@
+import { typescriptPackage } from '../../tools/preset.ts';
+
+export default typescriptPackage();
