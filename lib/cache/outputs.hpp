@@ -15,6 +15,10 @@ namespace vx::cache {
 /// stored (fifo, socket, device) is listed with kind 'x'. Failure: an unreadable directory.
 result<std::vector<output_row>> list_outputs(const output_scope& scope);
 
+/// True when the declaration is not empty and `rows` holds nothing but directories a wildcard is rooted at (which a clean keeps):
+/// the moment, at a save and at each hit, for "outputs matched no files".
+bool matched_nothing(const output_scope& scope, const std::vector<output_row>& rows);
+
 /// cache.md 5.2: links at or above owned roots. A failure refuses the task by name, before a miss and before a hit alike.
 status check_owned_roots(const output_scope& scope);
 

@@ -56,11 +56,13 @@ struct save_request {
   std::string log;                           ///< encode_log()
   exec_stats stats;
   std::vector<key::component> components;    ///< entry_inputs rows
+  /// What list_outputs() gave when the command had just ended; null: listed again here.
+  const std::vector<output_row>* listing = nullptr;
 };
 /// What became of a save. A refusal is not a failure of the store: the task stays green and `reason` is printed.
 struct save_result {
   enum class outcome : std::uint8_t { saved, unstorable_output, output_changing, too_large, store_error } how = outcome::saved;
-  std::string reason;
+  std::string reason;                        ///< also when saved: advice about a very large artifact, else ""
   std::uint64_t artifact_bytes = 0;
   std::vector<output_row> outputs;           ///< when saved
   std::vector<output_stamp> stamps;          ///< same order
