@@ -54,16 +54,19 @@ class facts {
   facts(const facts&) = delete;
   facts& operator=(const facts&) = delete;
 
-  /// Narrow the untracked question to these root-relative directories (keys.md 8: at most 64, no root, no workspaceFiles). Must be
-  /// called before wait(), and only when start() was told to hold that question back. Optional.
+  /// The memo, once it is open; before wait().
   void set_memo(cache::index* memo) noexcept;
   /// Joins the listing. Failure only for trouble that refuses a run; "no git" falls back to the walk with a notice.
   status wait();
   bool uses_git() const noexcept;
   const std::vector<std::string>& notices() const noexcept;     ///< "not a git work tree: ..." once
-  /// dirty for the run record: some tracked file differs or an untracked file exists. nullopt outside git.
-  std::optional<bool> dirty() const noexcept;
+  /// dirty for the run record: some tracked file differs or an untracked file exists. nullopt outside git. May hash files.
+  std::optional<bool> dirty() const;
+  /// "N input files lie outside the sparse checkout ...": what select() left out so far; nullopt when nothing. For the end of a run.
+  std::optional<std::string> sparse_notice() const;
 
+  /// Hashes what is not known yet in these project directories, at once and in parallel. Optional: select() hashes what it needs.
+  void prefetch(const std::vector<std::string>& project_dirs);
   /// Resolves a declaration. Failure = an error at key time of that task (literal that can be no input, unreadable file).
   /// Cheap for clean tracked files: no read, no SQL.
   result<selected> select(const selector& s);

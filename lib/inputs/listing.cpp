@@ -1,0 +1,281 @@
+#include "inputs/listing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/path.hpp"
+#include "base/text.hpp"
+#include "inputs/inputs.hpp"
+#include "inputs/names.hpp"
+
+namespace vx::inputs {
+namespace {
+
+constexpr std::size_t k_parallel_from = 2000;
+constexpr std::size_t k_chunk = 500;
+constexpr unsigned k_stat_threads = 2;  // more only fight over the directory locks of the kernel
+
+/// What one index entry is on disk.
+enum class on_disk : std::uint8_t { absent, untrusted, trusted, trusted_executable };
+
+bool agrees(const git::index_entry& e, const fs::stat_info& st) noexcept {
+  return st.size < (std::uint64_t{1} << 32) && static_cast<std::uint32_t>(st.size) == e.size &&
+         static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec && st.ctime.ns == e.ctime_ns &&
+         static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
+}
+
+class index_judge {
+ public:
+  index_judge(const git::index_snapshot& index, bool file_mode) : file_mode_(file_mode) {
+    if (!index.file.mtime.to_ns(written_ns_)) written_ns_ = 0;
+  }
+
+  /// Conditions 1 to 4 of keys.md 9.
+  on_disk judge(const git::index_entry& e, const fs::stat_info& st) const noexcept {
+    if (st.kind != fs::kind::file && st.kind != fs::kind::link) return on_disk::absent;
+    if (e.stage != 0 || e.assume_valid || e.skip_worktree || e.intent_to_add) return on_disk::untrusted;
+    const bool link = st.kind == fs::kind::link;
+    if (link != (e.mode == git::k_mode_link)) return on_disk::untrusted;
+    if (!link && e.mode != git::k_mode_file && e.mode != git::k_mode_executable) return on_disk::untrusted;
+    if (!agrees(e, st) || is_racy({e.ctime_sec, e.ctime_ns}, written_ns_)) return on_disk::untrusted;
+    const bool executable = !link && (st.mode & 0100) != 0;
+    if (!link && file_mode_ && executable != (e.mode == git::k_mode_executable)) return on_disk::untrusted;
+    return executable ? on_disk::trusted_executable : on_disk::trusted;
+  }
+
+ private:
+  bool file_mode_;
+  std::int64_t written_ns_ = 0;
+};
+
+/// Identity text of an index id, into `to`; its length.
+std::size_t write_identity(const git::index_entry& e, std::uint8_t oid_size, on_disk state, char* to) noexcept {
+  static constexpr char k_digits[] = "0123456789abcdef";
+  char* at = to;
+  if (e.mode == git::k_mode_link) at = std::copy_n("120000:", 7, at);
+  if (state == on_disk::trusted_executable) at = std::copy_n("100755:", 7, at);
+  for (std::uint8_t i = 0; i < oid_size; ++i) {
+    const auto byte = static_cast<unsigned char>(e.oid[i]);
+    *at++ = k_digits[byte >> 4];
+    *at++ = k_digits[byte & 15];
+  }
+  return static_cast<std::size_t>(at - to);
+}
+
+/// A split index keeps stamps from the time its base was written: the older file decides what is racy.
+void age_by_shared_index(const git::repository& repo, git::index_snapshot& index) {
+  if (index.direct) return;
+  auto entries = fs::list_dir_at(fs::k_cwd, repo.git_dir);
+  if (!entries) return;
+  for (const fs::dir_entry& e : *entries) {
+    if (!e.name.starts_with("sharedindex.")) continue;
+    const auto info = fs::lstat_at(fs::k_cwd, repo.git_dir + "/" + e.name);
+    if (info && info->exists()) index.file.mtime = std::min(index.file.mtime, info->mtime);
+  }
+}
+
+class gatherer {
+ public:
+  gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes, start_listing& out)
+      : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), bytes_(bytes), out_(out) {}
+
+  void run() {
+    out_.started_ns = wall_ns();
+    out_.listed_ns = out_.started_ns;
+    if (!with_git()) {
+      if (!out_.trouble) walk();
+    }
+  }
+
+ private:
+  bool refuse(std::string why) {
+    out_.notice = std::move(why) + "; files are listed by walking the workspace, honouring .gitignore";
+    return false;
+  }
+  bool refuse(failure f) {
+    if (f.code == errc::CANCELLED || f.code == errc::FDS) {
+      out_.trouble = std::move(f);
+      return false;
+    }
+    return refuse("not usable as a git work tree: " + f.message);
+  }
+
+  bool with_git() {
+    out_.program = git::program::find(env_);
+    if (!out_.program) return refuse("not a git work tree: git is not on PATH");
+    result<git::program::output> others = fail(errc::INTERNAL, "");
+    std::jthread asking;
+    try {
+      const signals_blocked shield;
+      asking = std::jthread([&] { others = ask_others(); });
+    } catch (const std::system_error&) {
+      others = ask_others();
+    }
+    const bool known = read_git();
+    if (asking.joinable()) asking.join();
+    return known && take_others(others) && out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0 ? true : empty_or_refused(known);
+  }
+
+  result<git::program::output> ask_others() const {
+    return out_.program->run(root_, {"ls-files", "-z", "--others", "--exclude-standard"}, {}, cancel_);
+  }
+
+  /// A root without any file: empty, or one that the enclosing repository ignores.
+  bool empty_or_refused(bool known) {
+    if (!known || out_.trouble || !out_.notice.empty()) return false;
+    const tree_context tree = context();
+    if (!out_.repo->prefix.empty()) {
+      const auto ignored = git_ignores(tree, "");
+      if (!ignored) return refuse(ignored.error());
+      if (*ignored) return refuse("not a git work tree: the enclosing repository " + text::escape(out_.repo->worktree, true) + " ignores this directory");
+    }
+    return true;
+  }
+
+  tree_context context() const { return {root_, root_fd_, &*out_.program, &*out_.repo, cancel_}; }
+
+  bool read_git() {
+    auto found = git::find_repository(*out_.program, root_);
+    if (!found) return refuse(std::move(found).error());
+    if (!*found) return refuse("not a git work tree");
+    out_.repo = std::move(*found);
+    auto settings = git::read_settings(*out_.program, *out_.repo);
+    if (!settings) return refuse(std::move(settings).error());
+    out_.settings = std::move(*settings);
+    out_.listed_ns = wall_ns();
+    auto index = git::read_index(*out_.program, *out_.repo, cancel_);
+    if (!index) return refuse(std::move(index).error());
+    out_.index = std::move(*index);
+    age_by_shared_index(*out_.repo, out_.index);
+    bytes_.keep(out_.index.bytes);
+    bytes_.keep(out_.index.texts);
+    stat_tracked();
+    add_tracked();
+    out_.from_git = true;
+    return true;
+  }
+
+  void stat_tracked() {
+    const std::vector<git::index_entry>& entries = out_.index.entries;
+    states_.resize(entries.size());
+    out_.dirs_ns = wall_ns();
+    const index_judge judge(out_.index, out_.settings.file_mode);
+    const unsigned threads = entries.size() > k_parallel_from ? std::min(usable_cpus(), k_stat_threads) : 1;
+    std::mutex mutex;
+    parallel_for(entries.size(), threads, k_chunk, [&](std::size_t begin, std::size_t end) {
+      std::vector<prober::dir_stamp> dirs;
+      prober probe(root_fd_, &dirs);
+      for (std::size_t i = begin; i < end; ++i) {
+        fs::stat_info info;
+        probe.probe(entries[i].path, info);
+        states_[i] = judge.judge(entries[i], info);
+      }
+      const std::lock_guard lock(mutex);
+      out_.dirs.insert(out_.dirs.end(), dirs.begin(), dirs.end());
+    });
+    const auto by_path = [](const prober::dir_stamp& a, const prober::dir_stamp& b) { return a.path < b.path; };
+    std::sort(out_.dirs.begin(), out_.dirs.end(), by_path);
+    const auto same = [](const prober::dir_stamp& a, const prober::dir_stamp& b) { return a.path == b.path; };
+    out_.dirs.erase(std::unique(out_.dirs.begin(), out_.dirs.end(), same), out_.dirs.end());
+  }
+
+  void add_tracked() {
+    const std::vector<git::index_entry>& entries = out_.index.entries;
+    const std::uint8_t oid_size = out_.index.oid_size;
+    const std::size_t text_size = std::size_t{7} + 2U * oid_size;
+    char* text = bytes_.take(entries.size() * text_size);
+    out_.files.reserve(entries.size());
+    dropped_names names;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const git::index_entry& e = entries[i];
+      if (e.mode == git::k_mode_gitlink) {
+        links_.emplace_back(e.path);
+        continue;
+      }
+      if (i > 0 && entries[i - 1].path == e.path) continue;  // further stages of a conflict
+      if (names.of(e.path).dropped) continue;
+      if (states_[i] == on_disk::absent) {
+        (e.skip_worktree ? out_.sparse_absent : out_.absent).push_back(e.path);
+        continue;
+      }
+      file f{e.path, {}, nullptr, true, states_[i] != on_disk::untrusted};
+      if (states_[i] == on_disk::untrusted) {
+        f.content = bytes_.new_slot();
+      } else {
+        f.identity = {text, write_identity(e, oid_size, states_[i], text)};
+        text += text_size;
+      }
+      out_.files.push_back(f);
+    }
+  }
+
+  bool take_others(result<git::program::output>& others) {
+    if (!others) return refuse(std::move(others).error());
+    if (others->exit_code != 0) return refuse(failure{errc::IO, 0, "git ls-files: " + others->err, {}, {}});
+    auto text = std::make_shared<const std::string>(std::move(others->out));
+    bytes_.keep(text);
+    const std::size_t tracked = out_.files.size();
+    region_listing inner;
+    const tree_context tree = context();
+    for (std::string_view rest = *text; !rest.empty();) {
+      const std::size_t nul = std::min(rest.find('\0'), rest.size());
+      std::string_view path = rest.substr(0, nul);
+      rest.remove_prefix(std::min(nul + 1, rest.size()));
+      if (path.ends_with('/')) {
+        links_.emplace_back(path.substr(0, path.size() - 1));
+      } else if (!path.empty()) {
+        out_.has_untracked = true;
+        add_untracked(path);
+      }
+    }
+    for (const std::string& dir : links_) list_nested(tree, dir, inner);
+    out_.nested = std::move(inner.nested);
+    for (const region_listing::item& item : inner.files) out_.files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
+    merge(tracked);
+    return true;
+  }
+
+  void add_untracked(std::string_view path) {
+    const dropped_names::verdict v = untracked_names_.of(path);
+    if (!v.dropped && !v.below_node_modules) out_.files.push_back({path, {}, bytes_.new_slot(), false});
+  }
+
+  void merge(std::size_t tracked) {
+    const auto before = [](const file& a, const file& b) { return a.path < b.path; };
+    const auto middle = out_.files.begin() + static_cast<std::ptrdiff_t>(tracked);
+    std::sort(middle, out_.files.end(), before);
+    std::inplace_merge(out_.files.begin(), middle, out_.files.end(), before);
+    const auto same = [](const file& a, const file& b) { return a.path == b.path; };
+    out_.files.erase(std::unique(out_.files.begin(), out_.files.end(), same), out_.files.end());
+  }
+
+  void walk() {
+    out_.files.clear();
+    const tree_context tree{root_, root_fd_, nullptr, nullptr, cancel_};
+    for (const region_listing::item& item : walk_region(tree, "", "").files) {
+      out_.files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), false});
+    }
+    out_.from_git = false;
+  }
+
+  const std::string& root_;
+  int root_fd_;
+  const environment& env_;
+  const cancel_token* cancel_;
+  pool& bytes_;
+  start_listing& out_;
+  std::vector<on_disk> states_;       // by index entry
+  std::vector<std::string> links_;    // gitlinks and untracked repositories
+  dropped_names untracked_names_;
+};
+
+}  // namespace
+
+void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes, start_listing& out) {
+  gatherer(root, root_fd, env, cancel, bytes, out).run();
+}
+
+}  // namespace vx::inputs
