@@ -23,7 +23,12 @@ struct member;
 /// Members in source order. Lookup is linear: configs are small; documents are built, not searched.
 class object {
  public:
-  object() = default;
+  object() noexcept;  // out of line, all of them: a member is complete only below
+  object(const object&);
+  object(object&&) noexcept;
+  object& operator=(const object&);
+  object& operator=(object&&) noexcept;
+  ~object();
   value& set(std::string name, value v);         ///< replaces an existing member
   value& add(std::string name, value v);         ///< appends without looking
   const value* find(std::string_view name) const noexcept;

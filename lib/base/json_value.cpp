@@ -4,6 +4,13 @@
 
 namespace vx::json {
 
+object::object() noexcept = default;
+object::object(const object&) = default;
+object::object(object&&) noexcept = default;
+object& object::operator=(const object&) = default;
+object& object::operator=(object&&) noexcept = default;
+object::~object() = default;
+
 value& object::set(std::string name, value v) {
   if (value* found = find(name)) {
     *found = std::move(v);
