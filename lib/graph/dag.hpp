@@ -18,6 +18,8 @@ class dag {
   dag() = default;
   /// `deps[i]` lists the dependencies of node i; sorted and made unique here.
   explicit dag(const std::vector<std::vector<std::uint32_t>>& deps);
+  /// Keeps the order of each list, which must hold no duplicates.
+  static dag keeping_order(const std::vector<std::vector<std::uint32_t>>& deps);
 
   std::uint32_t size() const noexcept { return n_; }
   std::span<const std::uint32_t> deps(std::uint32_t node) const noexcept;
@@ -38,6 +40,8 @@ class dag {
   std::vector<bool> closure(std::span<const std::uint32_t> seeds) const;
 
  private:
+  void build(const std::vector<std::vector<std::uint32_t>>& deps, bool sort);
+  std::vector<std::uint32_t> dependents_first() const;   ///< some order with every dependent before what it depends on
   std::uint32_t n_ = 0;
   std::vector<std::uint32_t> dep_start_, dep_, rev_start_, rev_;
 };

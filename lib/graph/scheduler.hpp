@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,7 +54,7 @@ class scheduler {
 
   /// The next action, or nothing: everything runnable is running, or all is done.
   std::optional<action> poll();
-  bool done() const noexcept;                ///< every node has ended and nothing is active
+  bool done() const noexcept;                ///< every node has ended and settled and nothing holds a slot
   std::size_t active() const noexcept;
 
   /// The slot of `node` is free and its outcome known. A hit on the restore lane too.
@@ -74,7 +75,7 @@ class scheduler {
 
  private:
   struct impl;
-  impl* impl_;
+  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace vx::graph

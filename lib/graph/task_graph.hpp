@@ -67,7 +67,7 @@ struct task_node {
   bool surfaced = false;             ///< a real task that a requested group stands for
 };
 
-/// Nodes in construction order (requests first, depth-first); deps sorted by id text in each node.
+/// Nodes in construction order (requests first, then depth-first); the deps of `edges` sorted by id text in each node.
 struct task_graph {
   std::vector<task_node> nodes;
   dag edges;
@@ -98,6 +98,8 @@ struct exclude_option {
   bool all = false;
   std::vector<std::string> names;                  ///< task names; empty with all=false: nothing excluded
 };
+/// Each name must be declared by some project: refused with the nearest; an empty name is refused.
+status check_exclusions(const catalog& c, const exclude_option& option);
 schedule_view apply_exclusions(const catalog& c, const task_graph& g, const exclude_option& option);
 
 }  // namespace vx::graph
