@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "exec/reap.hpp"
 #include "exec/verdict.hpp"
 
 namespace vx::exec {
@@ -108,6 +107,7 @@ void child_loop::on_exit() {
   if (phase_ == phase::running) {
     drain_until_ = now_ + k_drain_ns;
   } else {
+    if (!group_check_skips_zombies()) collect();
     group_gone_ = group_empty_ = !group_alive(child_.pid);
   }
   if (options_.on_end) options_.on_end();
@@ -230,6 +230,16 @@ void child_loop::say_cut() {
   output_(2, k_cut_line);
 }
 
+void child_loop::collect() {
+  if (collected_) return;
+  table_.remove(child_.pid);  // before the number is free for others
+  collected_ = reap(child_.pid);
+  for (int tries = 0; collected_->what == reaped::kind::running && ended_ && tries < 100; ++tries) {
+    ::poll(nullptr, 0, 1);  // a system may tell the end before the child can be collected
+    collected_ = reap(child_.pid);
+  }
+}
+
 spawn_result child_loop::conclude() {
   drain_now();
   const bool open = pipes_[0].fd || pipes_[1].fd;
@@ -239,12 +249,8 @@ spawn_result child_loop::conclude() {
   child_.in.reset();
   if (result_.end_ns == 0) result_.end_ns = mono_ns();
 
-  table_.remove(child_.pid);  // before the number is free for others
-  reaped got = reap(child_.pid);
-  for (int tries = 0; got.what == reaped::kind::running && ended_ && tries < 100; ++tries) {
-    ::poll(nullptr, 0, 1);  // a system may tell the end before the child can be collected
-    got = reap(child_.pid);
-  }
+  collect();
+  const reaped& got = *collected_;
   result_.cpu_ns = got.cpu_ns;
   result_.peak_rss_bytes = got.peak_rss_bytes;
   switch (got.what) {

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "exec/child_process.hpp"
 #include "exec/mask.hpp"
 #include "exec/process.hpp"
+#include "exec/reap.hpp"
 
 namespace vx::exec {
 
@@ -56,6 +58,7 @@ class child_loop {
   void drain_now();
   void say_cut();
   spawn_result conclude();
+  void collect();
   void fill_status(int status);
 
   child_process child_;
@@ -69,10 +72,11 @@ class child_loop {
   std::array<pipe_end, 2> pipes_;
   std::vector<char> buffer_;
   spawn_result result_;
+  std::optional<reaped> collected_;
   phase phase_ = phase::running;
   std::int64_t now_;                ///< mono_ns() after the last poll
   std::int64_t timeout_at_ = 0, notice_at_ = 0, grace_at_ = 0, drain_until_ = 0, group_check_at_ = 0;  ///< 0 = none
-  bool ended_ = false;              ///< the leader has; it is collected only in conclude(), so its number stays ours
+  bool ended_ = false;              ///< the leader has; it is collected after the last signal, so that its number stays ours
   bool group_empty_ = false;        ///< nobody else was left when it ended: never signalled again
   bool group_gone_ = false;
   bool cancel_seen_ = false, stop_seen_ = false;

@@ -11,6 +11,7 @@
 
 #include "base/unique_fd.hpp"
 #include "exec/process.hpp"
+#include "exec/reap.hpp"
 
 namespace vx::exec {
 namespace {
@@ -84,6 +85,11 @@ bool group_alive(pid_t pgid) noexcept {
   const unique_fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!proc || !procfs_is_ours(proc.get())) return true;  // kill() has found members, zombies perhaps
   return any_member(proc.get(), pgid);
+}
+
+bool group_check_skips_zombies() noexcept {
+  const unique_fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return proc && procfs_is_ours(proc.get());
 }
 
 }  // namespace vx::exec

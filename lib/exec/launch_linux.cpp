@@ -30,7 +30,7 @@ namespace {
 // The child borrows the parent's memory, thread-local storage included, until exec: no instrumentation may run in it, and it
 // reaches the kernel only through syscall(), which no sanitizer intercepts.
 #define VX_CHILD_CODE \
-  [[gnu::noinline, gnu::no_sanitize("address"), gnu::no_sanitize("thread"), gnu::no_sanitize("undefined")]]
+  __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
 constexpr int k_kernel_signals = 64;
 constexpr std::size_t k_kernel_mask_bytes = 8;

@@ -25,6 +25,10 @@ reaped reap(pid_t pid) noexcept;
 /// True when `pid` has ended (or is nobody's child any more); leaves it to be collected.
 bool has_ended(pid_t pid) noexcept;
 
+/// False where group_alive() takes zombies for members (Linux without a procfs of its own): a leader then has to be collected before
+/// its group can be seen to be gone.
+bool group_check_skips_zombies() noexcept;
+
 /// The high-water mark of this process's resident memory in bytes; 0 = unknown.
 std::int64_t own_peak_rss() noexcept;
 

@@ -38,6 +38,18 @@ int escape(const std::vector<std::string>&) {
 }
 const bool reg_escape = register_child("escape", escape);
 
+/// A host in a pid namespace whose /proc is its parent's: zombies cannot be told from the living there.
+int foreign_proc(const std::vector<std::string>&) {
+  const auto start = clock_type::now();
+  task t("sleep 60 & wait");
+  t.spec.timeout_ms = 100;
+  t.spec.kill_grace_ms = 20'000;
+  const spawn_result r = t.run();
+  const bool told_apart = vx::exec::group_check_skips_zombies();
+  return told_apart ? 10 : r.exit_code != 143 ? 11 : seconds_since(start) > 10 ? 12 : 0;
+}
+const bool reg_foreign = register_child("foreign-proc", foreign_proc);
+
 /// Runs a task on another thread and hands out its output as it comes.
 struct background {
   task t;
@@ -125,6 +137,19 @@ TEST_CASE("zombies are no members of a group") {
   while (::waitpid(-1, nullptr, 0) > 0) ++orphans;
   CHECK(orphans == 2);
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST_CASE("a procfs of another pid namespace is not believed") {
+  task can("unshare --pid --fork true");
+  if (can.run().exit_code != 0) {
+    MESSAGE("skipped: no pid namespaces here");
+    return;
+  }
+  task t("exec unshare --pid --fork sh -c " +
+         vx::text::shell_quote("trap : TERM; " + vx::text::shell_quote(self_path()) + " --vx-child foreign-proc; exit $?"));
+  const spawn_result r = t.run();
+  CHECK(r.exit_code == 0);
+  CHECK(t.err == "");
 }
 
 TEST_CASE("a cancel is forwarded once to the whole group, a hang-up as TERM") {
