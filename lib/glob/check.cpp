@@ -16,16 +16,18 @@ namespace {
 status check_tokens(std::string_view entry, std::string_view body) {
   struct token {
     std::string_view text;
-    bool at_root;              // the rest is a path from the workspace root
+    bool at_root;  // the rest is a path from the workspace root
   };
-  static constexpr std::array k_tokens = {token{"$TURBO_ROOT$", true}, token{"{workspaceRoot}", true}, token{"{projectRoot}", false}};
+  static constexpr std::array k_tokens = {token{"$TURBO_ROOT$", true}, token{"{workspaceRoot}", true},
+                                          token{"{projectRoot}", false}};
   if (body.find("$TURBO_DEFAULT$") != std::string_view::npos) {
     return fail(errc::CONFIG, quoted(entry) + " is another runner's token: write \"**\"");
   }
   for (const token& t : k_tokens) {
     if (!body.starts_with(t.text)) {
       if (body.find(t.text) == std::string_view::npos) continue;
-      return fail(errc::CONFIG, quoted(entry) + " holds " + std::string(t.text) + ", another runner's token: write the plain path");
+      return fail(errc::CONFIG,
+                  quoted(entry) + " holds " + std::string(t.text) + ", another runner's token: write the plain path");
     }
     std::string_view rest = body.substr(t.text.size());
     while (rest.starts_with('/')) rest.remove_prefix(1);
@@ -43,7 +45,8 @@ status check_drive(std::string_view entry, std::string_view body) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (body.size() < 2 || body[1] != ':' || !letter(body[0])) return {};
   if (body.size() > 2 && body[2] != '/' && body[2] != '\\') return {};
-  return fail(errc::CONFIG, quoted(entry) + " begins with a drive letter: write a path relative to the project with forward slashes");
+  return fail(errc::CONFIG,
+              quoted(entry) + " begins with a drive letter: write a path relative to the project with forward slashes");
 }
 
 status check_extglob(std::string_view entry, std::string_view body) {
@@ -63,7 +66,8 @@ status check_extglob(std::string_view entry, std::string_view body) {
       advice = "write what to keep, and what to leave out as separate \"!\" entries";
     } else {
       const std::string group = several ? "{" + names + "}" : names;
-      const std::string better = (entry.starts_with('!') ? "!" : "") + std::string(body.substr(0, i)) + group + std::string(body.substr(close + 1));
+      const std::string better =
+          (entry.starts_with('!') ? "!" : "") + std::string(body.substr(0, i)) + group + std::string(body.substr(close + 1));
       advice = "write " + quoted(better) + " or separate entries";
     }
     return fail(errc::CONFIG, quoted(entry) + " holds an extended glob group: " + advice);
@@ -89,8 +93,8 @@ status refuse_lone_alternative(std::string_view entry) {
       escaped += c;
     }
   }
-  return fail(errc::CONFIG, quoted(entry) + " holds a brace set with one alternative: write \"" + plain + "\", or \"" + escaped +
-                                "\" for literal braces");
+  return fail(errc::CONFIG, quoted(entry) + " holds a brace set with one alternative: write \"" + plain + "\", or \"" +
+                                escaped + "\" for literal braces");
 }
 
 bool reaches_private(const pattern& p) noexcept {
@@ -117,7 +121,8 @@ status check_entry(std::string_view entry, side of) {
   if (of == side::input && parsed.lone_alternative) return refuse_lone_alternative(entry);
   if (of == side::output && !parsed.negated) {
     for (const pattern& p : parsed.patterns) {
-      if (reaches_private(p)) return fail(errc::CONFIG, quoted(entry) + " lies in .git or .vx, which are never outputs: write another directory");
+      if (reaches_private(p))
+        return fail(errc::CONFIG, quoted(entry) + " lies in .git or .vx, which are never outputs: write another directory");
     }
   }
   return {};
@@ -141,7 +146,8 @@ status check_list(const std::vector<std::string>& entries, side of) {
       if (!all[j].negated) continue;
       for (const pattern& n : all[j].patterns) {
         if (!matches(n, e.patterns.front().text)) continue;
-        return fail(errc::CONFIG, quoted(entries[i]) + " can never be an input because " + quoted(entries[j]) + " takes it back: remove one of them");
+        return fail(errc::CONFIG, quoted(entries[i]) + " can never be an input because " + quoted(entries[j]) +
+                                      " takes it back: remove one of them");
       }
     }
   }

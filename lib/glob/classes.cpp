@@ -22,10 +22,14 @@ unit read_unit(std::string_view text, std::size_t at, const class_rules& rules) 
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
   const std::size_t n = rules.characters ? unit_at(text, at) : 1;
   switch (n) {
-    case 2: return {(byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU), 2};
-    case 3: return {(byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU), 3};
-    case 4: return {(byte(0) & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU), 4};
-    default: return {byte(0), 1};
+    case 2:
+      return {(byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU), 2};
+    case 3:
+      return {(byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU), 3};
+    case 4:
+      return {(byte(0) & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU), 4};
+    default:
+      return {byte(0), 1};
   }
 }
 
@@ -73,7 +77,7 @@ class_answer match_class(std::string_view pattern, std::size_t at, std::uint32_t
   const bool negated = p < pattern.size() && (pattern[p] == '!' || pattern[p] == '^');
   if (negated) ++p;
   bool matched = false;
-  bool have_low = false;       // `low` may begin a range
+  bool have_low = false;  // `low` may begin a range
   std::uint32_t low = 0;
   for (bool first = true;; first = false) {
     if (p >= pattern.size()) return {false, k_none};
@@ -109,7 +113,9 @@ class_answer match_class(std::string_view pattern, std::size_t at, std::uint32_t
 }
 
 bool is_globstar(std::string_view segment) noexcept { return segment.size() >= 2 && segment.find_first_not_of('*') == k_none; }
-bool starts_wild(std::string_view segment) noexcept { return !segment.empty() && std::string_view("*?[").find(segment[0]) != k_none; }
+bool starts_wild(std::string_view segment) noexcept {
+  return !segment.empty() && std::string_view("*?[").find(segment[0]) != k_none;
+}
 
 /// Segments no globstar passes through in the member dialect.
 bool passable(std::string_view name, const class_rules& rules) noexcept { return rules.wild_dots || !name.starts_with('.'); }
@@ -186,14 +192,14 @@ bool class_path_match(std::string_view pattern, std::string_view path, const cla
   std::string_view p = pattern;
   std::string_view rest = path;
   bool starred = false;
-  std::string_view resume_pattern;   // after the last globstar
-  std::string_view resume_path;      // what that globstar has not taken
+  std::string_view resume_pattern;  // after the last globstar
+  std::string_view resume_path;     // what that globstar has not taken
   for (;;) {
     std::string_view next = p;
     const std::string_view segment = p.empty() ? std::string_view{} : take_pattern_segment(next, rules);
     if (is_globstar(segment)) {
       if (next.empty() && rules.last_takes_one && rest.empty()) {
-        return false;                // nothing is left here, and earlier globstars would only have taken more
+        return false;  // nothing is left here, and earlier globstars would only have taken more
       }
       if (next.empty() && rules.wild_dots) return true;
       starred = true;

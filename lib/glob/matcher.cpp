@@ -95,7 +95,8 @@ class pattern_set {
     }
     std::sort(trees_.begin(), trees_.end());
     trees_.erase(std::unique(trees_.begin(), trees_.end()), trees_.end());
-    std::stable_sort(globs_.begin(), globs_.end(), [](const compiled& a, const compiled& b) { return a.prefix() < b.prefix(); });
+    std::stable_sort(globs_.begin(), globs_.end(),
+                     [](const compiled& a, const compiled& b) { return a.prefix() < b.prefix(); });
     for (std::size_t i = 0; i < globs_.size(); ++i) {
       if (i == 0 || globs_[i].prefix() != globs_[i - 1].prefix()) {
         prefixes_.push_back(globs_[i].prefix());
@@ -159,14 +160,15 @@ class pattern_set {
   /// Does a sorted list hold a name strictly below `dir`?
   static bool any_below(const std::vector<std::string_view>& names, std::string_view dir) noexcept {
     if (dir.empty()) return !names.empty();
-    const auto at = std::partition_point(names.begin(), names.end(), [dir](std::string_view t) { return sorts_before_children(t, dir); });
+    const auto at =
+        std::partition_point(names.begin(), names.end(), [dir](std::string_view t) { return sorts_before_children(t, dir); });
     return at != names.end() && is_within(*at, dir);
   }
 
   bool all_ = false;
-  std::vector<std::string_view> trees_;      ///< sorted; alias the patterns
-  std::vector<compiled> globs_;              ///< sorted by prefix
-  std::vector<std::string_view> prefixes_;   ///< distinct, sorted; prefixes_[b] is the bucket starts_[b] .. starts_[b + 1]
+  std::vector<std::string_view> trees_;     ///< sorted; alias the patterns
+  std::vector<compiled> globs_;             ///< sorted by prefix
+  std::vector<std::string_view> prefixes_;  ///< distinct, sorted; prefixes_[b] is the bucket starts_[b] .. starts_[b + 1]
   std::vector<std::size_t> starts_;
   std::optional<name_table> tree_table_, prefix_table_;
 };

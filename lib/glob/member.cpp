@@ -89,7 +89,8 @@ std::string unescaped(std::string_view pattern) {
 
 status add_entry(std::string_view entry, std::vector<std::string>& positives, std::vector<std::string>& negatives) {
   if (text::trim(entry).empty()) return fail(errc::CONFIG, "an empty entry selects nothing: remove it");
-  if (entry.find('\0') != std::string_view::npos) return fail(errc::CONFIG, quoted(entry) + " holds a NUL byte, which no path can: remove it");
+  if (entry.find('\0') != std::string_view::npos)
+    return fail(errc::CONFIG, quoted(entry) + " holds a NUL byte, which no path can: remove it");
   VX_TRY(refuse_extglob(entry));
   std::string_view body = entry;
   const bool negated = body.starts_with('!');
@@ -101,7 +102,9 @@ status add_entry(std::string_view entry, std::vector<std::string>& positives, st
     for (std::string_view rest = normal; !rest.empty();) {
       if (detail::take_front(rest) == "..") outside = true;
     }
-    if (outside) return fail(errc::CONFIG, quoted(entry) + " lies outside the workspace root: move the package below the root, or remove the entry");
+    if (outside)
+      return fail(errc::CONFIG,
+                  quoted(entry) + " lies outside the workspace root: move the package below the root, or remove the entry");
     (negated ? negatives : positives).push_back(std::move(normal));
   }
   return {};
@@ -130,7 +133,8 @@ bool member_matcher::excluded(std::string_view dir, std::string_view marker) con
   const bool root = dir.empty() || dir == ".";
   return std::any_of(negatives_.begin(), negatives_.end(), [&](const std::string& n) {
     if (n == ".") return root;
-    if (member_pattern_is_literal(n)) return !root && detail::is_within(dir, n.find('\\') == std::string::npos ? n : unescaped(n));
+    if (member_pattern_is_literal(n))
+      return !root && detail::is_within(dir, n.find('\\') == std::string::npos ? n : unescaped(n));
     // The directory, and the file that made it a candidate: "!**/test/**" must reach packages/test itself.
     if (detail::class_path_match(n, root ? std::string_view{} : dir, k_member_rules)) return true;
     if (root) return detail::class_path_match(n, marker, k_member_rules);
@@ -141,9 +145,8 @@ bool member_matcher::excluded(std::string_view dir, std::string_view marker) con
 bool member_matcher::may_match_below(std::string_view dir) const noexcept {
   if (passes_skipped(dir)) return false;
   if (dir.empty() || dir == ".") return !positives_.empty();
-  return std::any_of(positives_.begin(), positives_.end(), [&](const std::string& p) {
-    return p != "." && detail::class_may_match_below(p, dir, k_member_rules);
-  });
+  return std::any_of(positives_.begin(), positives_.end(),
+                     [&](const std::string& p) { return p != "." && detail::class_may_match_below(p, dir, k_member_rules); });
 }
 
 bool member_pattern_is_literal(std::string_view pattern) noexcept {

@@ -17,7 +17,7 @@ using detail::unit_at;
 
 namespace {
 
-constexpr std::size_t k_max_segments = 63;   // positions 0..63 fit a mask
+constexpr std::size_t k_max_segments = 63;  // positions 0..63 fit a mask
 constexpr std::size_t k_max_units = 255;
 
 /// The segments after the literal head. `fits` is false for patterns longer than the masks; every answer is then the safe one.
@@ -39,8 +39,10 @@ struct tail {
     for (std::string_view rest = below(p.text, p.prefix); !rest.empty();) add(segment::of(detail::take_front(rest)));
   }
   void add(const segment& s) noexcept {
-    if (size < k_max_segments) at[size++] = s;
-    else fits = false;
+    if (size < k_max_segments)
+      at[size++] = s;
+    else
+      fits = false;
   }
   bool globstar(std::size_t i) const noexcept { return at[i].is == segment::kind::globstar; }
 
@@ -100,7 +102,7 @@ answer segments_meet(std::string_view a, std::string_view b) noexcept {
   const units x(a);
   const units y(b);
   if (!x.fits || !y.fits) return answer::unknown;
-  std::array<bool, k_max_units + 1> row{};   // row[j]: x[i..] meets y[j..]
+  std::array<bool, k_max_units + 1> row{};  // row[j]: x[i..] meets y[j..]
   for (std::size_t i = x.size + 1; i-- > 0;) {
     std::array<bool, k_max_units + 1> next = row;
     for (std::size_t j = y.size + 1; j-- > 0;) {
@@ -124,7 +126,7 @@ bool segment_covers(const segment& outer, const segment& inner) noexcept {
   const units x(outer.text);
   const units y(inner.text);
   if (!x.fits || !y.fits) return false;
-  std::array<bool, k_max_units + 1> row{};   // row[j]: x[i..] covers y[j..]
+  std::array<bool, k_max_units + 1> row{};  // row[j]: x[i..] covers y[j..]
   for (std::size_t i = x.size + 1; i-- > 0;) {
     std::array<bool, k_max_units + 1> next = row;
     for (std::size_t j = y.size + 1; j-- > 0;) {
@@ -177,9 +179,12 @@ bool common_name(std::string_view a, std::string_view b, std::string& out) {
   for (std::size_t i = x.size + 1; i-- > 0;) {
     for (std::size_t j = y.size + 1; j-- > 0;) {
       bool meets = i == x.size && j == y.size;
-      if (i < x.size && x.star(i)) meets = ok[i + 1][j] || (j < y.size && ok[i][j + 1]);
-      else if (j < y.size && y.star(j)) meets = ok[i][j + 1] || (i < x.size && ok[i + 1][j]);
-      else if (i < x.size && j < y.size) meets = ok[i + 1][j + 1] && (x.any(i) || y.any(j) || x.at[i] == y.at[j]);
+      if (i < x.size && x.star(i))
+        meets = ok[i + 1][j] || (j < y.size && ok[i][j + 1]);
+      else if (j < y.size && y.star(j))
+        meets = ok[i][j + 1] || (i < x.size && ok[i + 1][j]);
+      else if (i < x.size && j < y.size)
+        meets = ok[i + 1][j + 1] && (x.any(i) || y.any(j) || x.at[i] == y.at[j]);
       ok[i][j] = meets ? 1 : 0;
     }
   }
@@ -225,8 +230,10 @@ bool continue_witness(const tail& a, const tail& b, const reach_table& reach, st
         out += "/x";
         return true;
       }
-      if (ok(i + 1, j)) ++i;
-      else ++j;
+      if (ok(i + 1, j))
+        ++i;
+      else
+        ++j;
     } else if (star_a || star_b) {
       std::size_t& star = star_a ? i : j;
       std::size_t& other = star_a ? j : i;
@@ -262,15 +269,18 @@ bool takes_any_of_at_least(const tail& t, std::size_t from, std::size_t& least) 
   bool open = false;
   least = 0;
   for (std::size_t i = from; i < t.size; ++i) {
-    if (t.globstar(i)) open = true;
-    else if (t.at[i].is == segment::kind::any) ++least;
-    else return false;
+    if (t.globstar(i))
+      open = true;
+    else if (t.at[i].is == segment::kind::any)
+      ++least;
+    else
+      return false;
   }
   return open;
 }
 
 bool tail_covers(const tail& outer, const tail& inner) noexcept {
-  std::array<std::uint64_t, k_max_segments + 1> row{};   // row[i] bit j: outer[i..] covers inner[j..]
+  std::array<std::uint64_t, k_max_segments + 1> row{};  // row[i] bit j: outer[i..] covers inner[j..]
   for (std::size_t i = outer.size + 1; i-- > 0;) {
     std::size_t least = 0;
     const bool open = takes_any_of_at_least(outer, i, least);

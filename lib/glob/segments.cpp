@@ -44,7 +44,7 @@ bool wild_match(std::string_view pattern, std::string_view name) noexcept {
       ++n;
     } else if (star != std::string_view::npos) {
       p = star;
-      mark += unit_at(name, mark);            // whole units, so that a later '?' never sees half a character
+      mark += unit_at(name, mark);  // whole units, so that a later '?' never sees half a character
       n = mark;
     } else {
       return false;
@@ -60,21 +60,25 @@ segment segment::of(std::string_view text) noexcept {
   const std::size_t star = text.find('*');
   const bool question = text.find('?') != std::string_view::npos;
   if (star == std::string_view::npos && !question) return {kind::exact, 0, text};
-  if (!question && text.find('*', star + 1) == std::string_view::npos) return {kind::ends, static_cast<std::uint32_t>(star), text};
+  if (!question && text.find('*', star + 1) == std::string_view::npos)
+    return {kind::ends, static_cast<std::uint32_t>(star), text};
   return {kind::wild, 0, text};
 }
 
 bool segment::match(std::string_view name) const noexcept {
   switch (is) {
     case kind::globstar:
-    case kind::any: return true;
-    case kind::exact: return name == text;
+    case kind::any:
+      return true;
+    case kind::exact:
+      return name == text;
     case kind::ends: {
       const std::string_view head = text.substr(0, star);
       const std::string_view tail = text.substr(star + 1);
       return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
     }
-    case kind::wild: return wild_match(text, name);
+    case kind::wild:
+      return wild_match(text, name);
   }
   return false;
 }

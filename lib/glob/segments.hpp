@@ -11,14 +11,14 @@ namespace vx::glob::detail {
 
 struct segment {
   enum class kind : std::uint8_t {
-    globstar,   ///< any number of segments
-    any,        ///< "*"
-    exact,      ///< no wildcard
-    ends,       ///< one star and nothing else: head*tail
-    wild        ///< everything else
+    globstar,  ///< any number of segments
+    any,       ///< "*"
+    exact,     ///< no wildcard
+    ends,      ///< one star and nothing else: head*tail
+    wild       ///< everything else
   };
   segment::kind is;
-  std::uint32_t star = 0;      ///< ends: where the star stands
+  std::uint32_t star = 0;  ///< ends: where the star stands
   std::string_view text;
 
   static segment of(std::string_view text) noexcept;
@@ -48,7 +48,7 @@ class compiled {
   bool is_within_prefix(std::string_view path) const noexcept;
   std::string_view prefix_;
   std::vector<segment> segments_;
-  std::size_t first_ = 0, last_ = 0;   ///< first and last globstar; both size() when there is none
+  std::size_t first_ = 0, last_ = 0;  ///< first and last globstar; both size() when there is none
   bool closed_ = false;
 };
 

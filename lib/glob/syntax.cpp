@@ -94,7 +94,8 @@ status check_escapes(std::string_view entry) {
     }
     std::string better(entry);
     std::replace(better.begin(), better.end(), '\\', '/');
-    return fail(errc::CONFIG, detail::quoted(entry) + " separates with a backslash: write forward slashes (" + detail::quoted(better) + ")");
+    return fail(errc::CONFIG,
+                detail::quoted(entry) + " separates with a backslash: write forward slashes (" + detail::quoted(better) + ")");
   }
   return {};
 }
@@ -105,13 +106,15 @@ status add_expansion(std::string_view entry, std::string_view raw, detail::parse
     return fail(errc::CONFIG, detail::quoted(entry) + " negates inside a brace set: write separate entries");
   }
   if (raw.starts_with('/')) {
-    return fail(errc::CONFIG, detail::quoted(entry) + " is an absolute path: write it relative to the project, or use workspaceFiles for files "
-                              "elsewhere in the workspace");
+    return fail(errc::CONFIG, detail::quoted(entry) +
+                                  " is an absolute path: write it relative to the project, or use workspaceFiles for files "
+                                  "elsewhere in the workspace");
   }
   const std::string text = unescape(raw);
   if (climbs(text)) {
-    return fail(errc::CONFIG, detail::quoted(entry) + " leaves the directory with \"..\": use workspaceFiles for files elsewhere in the "
-                              "workspace, or dependsOn for another project's task");
+    return fail(errc::CONFIG, detail::quoted(entry) +
+                                  " leaves the directory with \"..\": use workspaceFiles for files elsewhere in the "
+                                  "workspace, or dependsOn for another project's task");
   }
   std::string normal = normal_segments(text);
   if (normal.empty()) return fail(errc::CONFIG, detail::quoted(entry) + " names the directory itself: write \"**\"");
@@ -189,7 +192,8 @@ result<std::vector<std::string>> detail::expand_braces(std::string_view raw, boo
 
 result<detail::parsed_entry> detail::parse_entry(std::string_view entry) {
   if (text::trim(entry).empty()) return fail(errc::CONFIG, "an empty entry selects nothing: remove it");
-  if (entry.find('\0') != std::string_view::npos) return fail(errc::CONFIG, quoted(entry) + " holds a NUL byte, which no path can: remove it");
+  if (entry.find('\0') != std::string_view::npos)
+    return fail(errc::CONFIG, quoted(entry) + " holds a NUL byte, which no path can: remove it");
   parsed_entry out;
   std::string_view body = entry;
   if (body.starts_with('!')) {
@@ -256,7 +260,9 @@ pattern literal_pattern(std::string path) {
 
 pattern rebase(std::string_view dir, const pattern& p) {
   if (dir.empty()) return p;
-  const auto below_dir = [dir](const std::string& text) { return text.empty() ? std::string(dir) : std::string(dir) + "/" + text; };
+  const auto below_dir = [dir](const std::string& text) {
+    return text.empty() ? std::string(dir) : std::string(dir) + "/" + text;
+  };
   return pattern{below_dir(p.text), p.literal, below_dir(p.prefix)};
 }
 

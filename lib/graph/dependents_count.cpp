@@ -18,8 +18,8 @@ constexpr std::uint32_t k_no_column = 0xFFFFFFFFU;
 
 /// Columns sorted by weight, so that nearly every word of a row has bits of one weight.
 struct columns {
-  std::vector<std::uint32_t> of_node;       ///< column of a node, or k_no_column
-  std::vector<std::uint32_t> weight;        ///< nodes a column stands for
+  std::vector<std::uint32_t> of_node;  ///< column of a node, or k_no_column
+  std::vector<std::uint32_t> weight;   ///< nodes a column stands for
 };
 
 columns number_columns(const dag& g, const std::vector<std::uint32_t>& tree) {

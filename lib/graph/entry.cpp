@@ -22,12 +22,16 @@ tl::unexpected<failure> malformed(std::string_view raw, std::string_view why) {
 /// Forms that would gain or lose edges silently when the workspace grows are not taken for edges.
 status check_place(std::string_view raw, const entry_view& e) {
   if (e.negated) return malformed(raw, "is an exclusion, which only cache.inputs.tasks takes: list the tasks to depend on");
-  if (e.kind == form::all_same) return malformed(raw, "means every dependency, which only cache.inputs.tasks takes: name the tasks to depend on");
+  if (e.kind == form::all_same)
+    return malformed(raw, "means every dependency, which only cache.inputs.tasks takes: name the tasks to depend on");
   if (e.kind == form::all_frontier) {
-    return malformed(raw, "means every dependency of other projects, which only cache.inputs.tasks takes: name a task, such as \"^build\"");
+    return malformed(
+        raw, "means every dependency of other projects, which only cache.inputs.tasks takes: name a task, such as \"^build\"");
   }
   if (e.kind == form::project && e.pattern) {
-    return malformed(raw, "is a pattern across projects, which would gain edges whenever a project appears: name one task, or use \"^name\"");
+    return malformed(
+        raw,
+        "is a pattern across projects, which would gain edges whenever a project appears: name one task, or use \"^name\"");
   }
   return {};
 }
@@ -83,14 +87,20 @@ result<entry_view> detail::parse_view(std::string_view raw, entry_place place) {
   return e;
 }
 
-bool detail::reaches(const entry_view& e, const catalog& c, std::uint32_t own, std::uint32_t project, std::string_view name) noexcept {
+bool detail::reaches(const entry_view& e, const catalog& c, std::uint32_t own, std::uint32_t project,
+                     std::string_view name) noexcept {
   const bool same = own == project;
   switch (e.kind) {
-    case form::all_same: return same;
-    case form::all_frontier: return !same;
-    case form::same: return same && text::star_match(e.name, name);
-    case form::frontier: return !same && text::star_match(e.name, name);
-    case form::project: break;
+    case form::all_same:
+      return same;
+    case form::all_frontier:
+      return !same;
+    case form::same:
+      return same && text::star_match(e.name, name);
+    case form::frontier:
+      return !same && text::star_match(e.name, name);
+    case form::project:
+      break;
   }
   const bool there = e.project == "//" ? c.root == project : text::star_match(e.project, c.projects[project].name);
   return there && text::star_match(e.name, name);
@@ -113,7 +123,9 @@ status check_inputs_tasks(const catalog_task& task, std::string_view task_id) {
     const auto e = detail::parse_view(raw, entry_place::inputs_tasks);
     if (!e) return detail::refuse(task_id, entry_place::inputs_tasks, e.error().message);
     if (first && e->negated) {
-      return detail::refuse(task_id, entry_place::inputs_tasks, quoted(raw) + " opens the list with an exclusion, so no key would fold: begin with \"*\" or \"^*\"");
+      return detail::refuse(
+          task_id, entry_place::inputs_tasks,
+          quoted(raw) + " opens the list with an exclusion, so no key would fold: begin with \"*\" or \"^*\"");
     }
     first = false;
     const bool exact = !e->negated && !e->pattern;
@@ -121,8 +133,8 @@ status check_inputs_tasks(const catalog_task& task, std::string_view task_id) {
     std::vector<std::string> known;
     for (const std::string& d : task.depends_on) known.push_back(d);
     return detail::refuse(task_id, entry_place::inputs_tasks,
-                          quoted(raw) + " names no dependsOn entry of the task, so it would fold nothing" + text::did_you_mean(raw, known) +
-                              ": write it as dependsOn does, or add the dependency");
+                          quoted(raw) + " names no dependsOn entry of the task, so it would fold nothing" +
+                              text::did_you_mean(raw, known) + ": write it as dependsOn does, or add the dependency");
   }
   return {};
 }

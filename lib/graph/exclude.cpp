@@ -65,8 +65,10 @@ class exclusion {
         out.push_back(n);
       };
       for (const std::uint32_t d : g_.edges.deps(node)) {
-        if (v.scheduled[d]) add(d);
-        else std::for_each(v.order[d].begin(), v.order[d].end(), add);
+        if (v.scheduled[d])
+          add(d);
+        else
+          std::for_each(v.order[d].begin(), v.order[d].end(), add);
       }
     }
     for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
@@ -78,7 +80,8 @@ class exclusion {
     v.folds_dropped.assign(g_.nodes.size(), false);
     for (const std::uint32_t node : order) {
       const auto& folded = g_.folded[node];
-      v.folds_dropped[node] = std::any_of(folded.begin(), folded.end(), [&](std::uint32_t d) { return !v.scheduled[d] || v.folds_dropped[d]; });
+      v.folds_dropped[node] =
+          std::any_of(folded.begin(), folded.end(), [&](std::uint32_t d) { return !v.scheduled[d] || v.folds_dropped[d]; });
     }
   }
 
@@ -91,8 +94,11 @@ class exclusion {
 
 status check_exclusions(const catalog& c, const exclude_option& option) {
   for (const std::string& name : option.names) {
-    if (name.empty()) return fail(errc::USAGE, "--exclude-dependencies= lacks a task name: write one, or drop the \"=\" to exclude every dependency");
-    const bool declared = std::any_of(c.projects.begin(), c.projects.end(), [&](const catalog_project& p) { return p.find(name) != nullptr; });
+    if (name.empty())
+      return fail(errc::USAGE,
+                  "--exclude-dependencies= lacks a task name: write one, or drop the \"=\" to exclude every dependency");
+    const bool declared =
+        std::any_of(c.projects.begin(), c.projects.end(), [&](const catalog_project& p) { return p.find(name) != nullptr; });
     if (declared) continue;
     std::vector<std::string> known;
     for (const catalog_project& p : c.projects) {
@@ -102,7 +108,8 @@ status check_exclusions(const catalog& c, const exclude_option& option) {
     }
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
-    return fail(errc::UNKNOWN_TASK, "--exclude-dependencies: no project declares " + detail::quoted(name) + text::did_you_mean(name, known));
+    return fail(errc::UNKNOWN_TASK,
+                "--exclude-dependencies: no project declares " + detail::quoted(name) + text::did_you_mean(name, known));
   }
   return {};
 }

@@ -38,7 +38,8 @@ hidden_member find_hidden(const catalog& c, const task_graph& g, std::uint32_t n
   return {};
 }
 
-status select_for(const catalog& c, const task_graph& g, std::uint32_t node, const std::vector<std::string>& filter, std::vector<std::uint32_t>& out) {
+status select_for(const catalog& c, const task_graph& g, std::uint32_t node, const std::vector<std::string>& filter,
+                  std::vector<std::uint32_t>& out) {
   const task_node& own = g.nodes[node];
   const auto deps = g.edges.deps(node);
   std::vector<bool> in(deps.size(), false);
@@ -56,8 +57,8 @@ status select_for(const catalog& c, const task_graph& g, std::uint32_t node, con
     const hidden_member hidden = find_hidden(c, g, node, *e);
     if (hidden.member == nullptr) continue;
     return refuse(own.id, entry_place::inputs_tasks,
-                  quoted(raw) + " matches no dependency of the task, only " + hidden.member->id + " inside the group " + hidden.group->id +
-                      ": name the group, or depend on the member");
+                  quoted(raw) + " matches no dependency of the task, only " + hidden.member->id + " inside the group " +
+                      hidden.group->id + ": name the group, or depend on the member");
   }
   for (std::size_t i = 0; i < deps.size(); ++i) {
     if (in[i]) out.push_back(deps[i]);

@@ -15,14 +15,17 @@ constexpr std::uint32_t k_unset = 0xFFFFFFFFU;
 frontier::frontier(const catalog& c, std::string name, bool pattern)
     : c_(c), name_(std::move(name)), pattern_(pattern), held_(c.projects.size(), held::unknown), stamp_(c.projects.size(), 0) {}
 
-bool frontier::matches(std::string_view task) const noexcept { return pattern_ ? text::star_match(name_, task) : task == name_; }
+bool frontier::matches(std::string_view task) const noexcept {
+  return pattern_ ? text::star_match(name_, task) : task == name_;
+}
 
 bool frontier::is_holder(std::uint32_t project) {
   held& h = held_[project];
   if (h == held::unknown) {
     const catalog_project& p = c_.projects[project];
-    const bool yes = pattern_ ? std::any_of(p.tasks.begin(), p.tasks.end(), [this](const catalog_task& t) { return matches(t.name); })
-                              : p.find(name_) != nullptr;
+    const bool yes =
+        pattern_ ? std::any_of(p.tasks.begin(), p.tasks.end(), [this](const catalog_task& t) { return matches(t.name); })
+                 : p.find(name_) != nullptr;
     h = yes ? held::yes : held::no;
   }
   return h == held::yes;
@@ -50,7 +53,7 @@ std::vector<std::uint32_t> frontier::holders(std::uint32_t project) {
     lacking.push_back(set_of_[d]);
   }
   ++epoch_;
-  stamp_[project] = epoch_;   // never an edge to itself
+  stamp_[project] = epoch_;  // never an edge to itself
   std::vector<std::uint32_t> out;
   for (const std::uint32_t d : c_.projects[project].order) {
     if (is_holder(d)) add(d, out);
@@ -84,8 +87,10 @@ void frontier::resolve(std::uint32_t start) {
     if (top.next < order.size()) {
       const std::uint32_t to = order[top.next++];
       if (is_holder(to) || set_of_[to] != k_unset) continue;
-      if (index_[to] == 0) enter(to, frames);
-      else low_[at] = std::min(low_[at], index_[to]);
+      if (index_[to] == 0)
+        enter(to, frames);
+      else
+        low_[at] = std::min(low_[at], index_[to]);
       continue;
     }
     if (low_[at] == index_[at]) close_group(at);
@@ -98,7 +103,7 @@ void frontier::close_group(std::uint32_t head) {
   ++epoch_;
   std::vector<std::uint32_t> set;
   const auto first = std::find(open_.rbegin(), open_.rend(), head).base() - 1;
-  std::uint32_t only = k_unset;     // the single set this group merely passes on
+  std::uint32_t only = k_unset;  // the single set this group merely passes on
   bool passes_on = true;
   for (auto m = first; m != open_.end(); ++m) {
     for (const std::uint32_t d : c_.projects[*m].order) {

@@ -53,7 +53,7 @@ class frontier {
   std::vector<std::uint32_t> open_;         ///< seen, group not closed yet
   std::uint32_t counter_ = 0;
   std::vector<std::vector<std::uint32_t>> sets_;
-  std::vector<std::uint32_t> stamp_;        ///< equals epoch_: already collected
+  std::vector<std::uint32_t> stamp_;  ///< equals epoch_: already collected
   std::uint32_t epoch_ = 0;
 };
 

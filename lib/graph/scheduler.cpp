@@ -11,11 +11,11 @@ constexpr std::uint32_t k_none = 0xFFFFFFFFU;
 
 /// The one authoritative state of a node; heaps and counters are views of it.
 enum class phase : std::uint8_t {
-  waiting,    ///< dependencies have not settled
-  ready,      ///< in a heap or in the queue of groups
-  running,    ///< holds a slot of its lane
-  finished,   ///< outcome known, slot free, save under way
-  settled     ///< dependants have been released
+  waiting,   ///< dependencies have not settled
+  ready,     ///< in a heap or in the queue of groups
+  running,   ///< holds a slot of its lane
+  finished,  ///< outcome known, slot free, save under way
+  settled    ///< dependants have been released
 };
 
 enum class lane : std::uint8_t { exec, restore };
@@ -23,13 +23,13 @@ enum class lane : std::uint8_t { exec, restore };
 struct node_state {
   graph::phase at = phase::waiting;
   graph::lane on = lane::exec;
-  bool ended = false;            ///< `how` holds
-  bool bad = false;              ///< dependants must not take it for a success
+  bool ended = false;  ///< `how` holds
+  bool bad = false;    ///< dependants must not take it for a success
   bool tainted = false;
-  bool live = false;             ///< a server that was ready and has not been reported ended
+  bool live = false;  ///< a server that was ready and has not been reported ended
   end_kind how = end_kind::success;
   std::uint32_t pending = 0;
-  std::uint32_t root = k_none;   ///< bad: the failure at the end of the chain
+  std::uint32_t root = k_none;  ///< bad: the failure at the end of the chain
 };
 
 struct ready_entry {
@@ -57,20 +57,24 @@ struct scheduler::impl {
   std::vector<node_state> state;
   std::vector<std::uint32_t> rev_start, rev;
   ready_heap exec, restore, exclusive;
-  std::vector<std::uint32_t> groups;     ///< ready groups, first in first out
+  std::vector<std::uint32_t> groups;  ///< ready groups, first in first out
   std::size_t next_group = 0;
   std::uint64_t sequence = 0;
   unsigned concurrency, restore_workers;
   continue_mode mode;
   unsigned active_exec = 0, active_restore = 0;
   std::size_t settled_nodes = 0;
-  std::uint32_t alone = k_none;          ///< the exclusive node that runs
-  bool tripped = false;                  ///< `never`, after the first failure
+  std::uint32_t alone = k_none;  ///< the exclusive node that runs
+  bool tripped = false;          ///< `never`, after the first failure
   bool cancelled = false;
-  std::uint32_t sweep = 0;               ///< how far the abort of unstarted nodes has come
+  std::uint32_t sweep = 0;  ///< how far the abort of unstarted nodes has come
 
   impl(std::vector<schedule_node> n, unsigned slots, unsigned restore_slots, continue_mode m)
-      : nodes(std::move(n)), state(nodes.size()), concurrency(std::max(slots, 1U)), restore_workers(std::max(restore_slots, 1U)), mode(m) {
+      : nodes(std::move(n)),
+        state(nodes.size()),
+        concurrency(std::max(slots, 1U)),
+        restore_workers(std::max(restore_slots, 1U)),
+        mode(m) {
     link();
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
       node_state& s = state[i];
@@ -99,10 +103,14 @@ struct scheduler::impl {
   void enqueue(std::uint32_t i) {
     state[i].at = phase::ready;
     const ready_entry e{nodes[i].rank, sequence++, i};
-    if (state[i].on == lane::restore) restore.push(e);
-    else if (nodes[i].group) groups.push_back(i);
-    else if (nodes[i].exclusive) exclusive.push(e);
-    else exec.push(e);
+    if (state[i].on == lane::restore)
+      restore.push(e);
+    else if (nodes[i].group)
+      groups.push_back(i);
+    else if (nodes[i].exclusive)
+      exclusive.push(e);
+    else
+      exec.push(e);
   }
 
   /// Dependants lose one thing to wait for. Restore-tier nodes were enqueued at the start, whatever they depend on.
@@ -121,7 +129,7 @@ struct scheduler::impl {
   void end(std::uint32_t node, end_kind how) {
     state[node].ended = true;
     state[node].how = how;
-    if (how == end_kind::hit) state[node].tainted = false;   // its bytes come from the store, not from what ran before it
+    if (how == end_kind::hit) state[node].tainted = false;  // its bytes come from the store, not from what ran before it
     if (!is_failure(how)) return;
     state[node].bad = true;
     state[node].root = node;
@@ -263,10 +271,12 @@ struct scheduler::impl {
 
   void finished(std::uint32_t node, end_kind how) {
     node_state& s = state[node];
-    if (s.live) {                      // a server that was ready: its slot and its dependants went then
+    if (s.live) {  // a server that was ready: its slot and its dependants went then
       s.live = false;
-      if (how == end_kind::failed) failed_late(node);
-      else s.how = how;
+      if (how == end_kind::failed)
+        failed_late(node);
+      else
+        s.how = how;
       return;
     }
     if (s.at != phase::running) return;
@@ -289,7 +299,7 @@ struct scheduler::impl {
     free_slot(node);
     s.on = lane::exec;
     s.at = phase::waiting;
-    sweep = std::min(sweep, node);     // a cancel may have passed it by while it ran
+    sweep = std::min(sweep, node);  // a cancel may have passed it by while it ran
     if (s.pending == 0) enqueue(node);
   }
 };

@@ -18,7 +18,8 @@ using detail::quoted;
 using form = entry::form;
 
 const catalog_task* catalog_project::find(std::string_view task) const noexcept {
-  const auto at = std::lower_bound(tasks.begin(), tasks.end(), task, [](const catalog_task& t, std::string_view wanted) { return t.name < wanted; });
+  const auto at = std::lower_bound(tasks.begin(), tasks.end(), task,
+                                   [](const catalog_task& t, std::string_view wanted) { return t.name < wanted; });
   return at != tasks.end() && at->name == task ? &*at : nullptr;
 }
 
@@ -129,7 +130,8 @@ class builder {
       const catalog_project& p = c_.projects[r.project];
       const catalog_task* t = p.find(r.task);
       if (t == nullptr) {
-        return fail(errc::UNKNOWN_TASK, "no task " + quoted(r.task) + " in project " + quoted(p.name) + text::did_you_mean(r.task, task_names(p)));
+        return fail(errc::UNKNOWN_TASK,
+                    "no task " + quoted(r.task) + " in project " + quoted(p.name) + text::did_you_mean(r.task, task_names(p)));
       }
       nodes_[intern({r.project, static_cast<std::uint32_t>(t - p.tasks.data())})].requested = true;
     }
@@ -178,7 +180,8 @@ class builder {
     return {};
   }
 
-  status add_targets(std::uint32_t node, const target& self, const entry_view& e, const std::string& raw, std::vector<target>& out) {
+  status add_targets(std::uint32_t node, const target& self, const entry_view& e, const std::string& raw,
+                     std::vector<target>& out) {
     const catalog_project& own = c_.projects[self.project];
     if (e.kind == form::same && e.pattern) {
       for (std::uint32_t i = 0; i < own.tasks.size(); ++i) {
@@ -207,12 +210,14 @@ class builder {
     out.push_back({project, static_cast<std::uint32_t>(p.find(e.name) - p.tasks.data())});
   }
 
-  status add_named(std::uint32_t node, std::uint32_t project, std::string_view name, const std::string& raw, std::vector<target>& out) const {
+  status add_named(std::uint32_t node, std::uint32_t project, std::string_view name, const std::string& raw,
+                   std::vector<target>& out) const {
     const catalog_project& p = c_.projects[project];
     const catalog_task* t = p.find(name);
     if (t == nullptr) {
-      return detail::refuse(nodes_[node].id, entry_place::depends_on,
-                            quoted(raw) + " names no task of project " + quoted(p.name) + text::did_you_mean(name, task_names(p)));
+      return detail::refuse(
+          nodes_[node].id, entry_place::depends_on,
+          quoted(raw) + " names no task of project " + quoted(p.name) + text::did_you_mean(name, task_names(p)));
     }
     out.push_back({project, static_cast<std::uint32_t>(t - p.tasks.data())});
     return {};
@@ -221,18 +226,21 @@ class builder {
   result<std::uint32_t> find_project(std::uint32_t node, const entry_view& e, const std::string& raw) const {
     if (e.project == "//") {
       if (c_.root) return *c_.root;
-      return detail::refuse(nodes_[node].id, entry_place::depends_on, quoted(raw) + " names the root project, and the workspace root is none");
+      return detail::refuse(nodes_[node].id, entry_place::depends_on,
+                            quoted(raw) + " names the root project, and the workspace root is none");
     }
     const auto at = c_.by_name.find(e.project);
     if (at != c_.by_name.end()) return at->second;
-    return detail::refuse(nodes_[node].id, entry_place::depends_on,
-                          quoted(raw) + " names no project of the workspace" + text::did_you_mean(e.project, project_names(c_)));
+    return detail::refuse(
+        nodes_[node].id, entry_place::depends_on,
+        quoted(raw) + " names no project of the workspace" + text::did_you_mean(e.project, project_names(c_)));
   }
 
   detail::frontier& frontier_of(const entry_view& e) {
     auto at = frontiers_.find(e.name);
     if (at == frontiers_.end()) {
-      at = frontiers_.emplace(std::string(e.name), std::make_unique<detail::frontier>(c_, std::string(e.name), e.pattern)).first;
+      at =
+          frontiers_.emplace(std::string(e.name), std::make_unique<detail::frontier>(c_, std::string(e.name), e.pattern)).first;
     }
     return *at->second;
   }
@@ -248,7 +256,8 @@ class builder {
       }
       if (somewhere) continue;
       return detail::refuse(nodes_[at.node].id, entry_place::depends_on,
-                            quoted(at.raw) + " finds nothing: no project declares " + quoted(name) + text::did_you_mean(name, all_task_names(c_)));
+                            quoted(at.raw) + " finds nothing: no project declares " + quoted(name) +
+                                text::did_you_mean(name, all_task_names(c_)));
     }
     return {};
   }
@@ -266,7 +275,8 @@ class builder {
     std::vector<std::uint32_t> cycle = g.edges.find_cycle();
     if (cycle.empty()) return {};
     cycle.pop_back();
-    const auto least = std::min_element(cycle.begin(), cycle.end(), [&](std::uint32_t a, std::uint32_t b) { return g.nodes[a].id < g.nodes[b].id; });
+    const auto least = std::min_element(cycle.begin(), cycle.end(),
+                                        [&](std::uint32_t a, std::uint32_t b) { return g.nodes[a].id < g.nodes[b].id; });
     std::rotate(cycle.begin(), least, cycle.end());
     cycle.push_back(cycle.front());
     constexpr std::size_t k_shown = 40;
@@ -303,8 +313,10 @@ class builder {
       seen[at] = true;
       for (const std::uint32_t d : g.edges.deps(at)) {
         if (g.nodes[d].project != g.nodes[at].project) continue;
-        if (is_real(g.nodes[d])) g.nodes[d].surfaced = true;
-        else stack.push_back(d);
+        if (is_real(g.nodes[d]))
+          g.nodes[d].surfaced = true;
+        else
+          stack.push_back(d);
       }
     }
   }
@@ -317,7 +329,7 @@ class builder {
 
   const catalog& c_;
   const build_options& o_;
-  std::vector<std::uint32_t> first_slot_;   ///< by project: where its tasks begin in node_of_
+  std::vector<std::uint32_t> first_slot_;  ///< by project: where its tasks begin in node_of_
   std::vector<std::uint32_t> node_of_;
   std::vector<std::uint32_t> rank_;
   std::vector<task_node> nodes_;

@@ -28,16 +28,20 @@ const std::uint8_t* octets(std::string_view data) noexcept { return reinterpret_
 class blob_hash {
  public:
   blob_hash(object_format format, std::uint64_t size) noexcept : format_(format) {
-    if (format_ == object_format::sha1) sha1_init(&sha1_);
-    else sha256_init(&sha256_);
+    if (format_ == object_format::sha1)
+      sha1_init(&sha1_);
+    else
+      sha256_init(&sha256_);
     char header[32] = "blob ";
     char* end = std::to_chars(header + 5, header + sizeof header - 1, size).ptr;
     *end++ = '\0';
     update({header, static_cast<std::size_t>(end - header)});
   }
   void update(std::string_view data) noexcept {
-    if (format_ == object_format::sha1) sha1_update(&sha1_, data.size(), octets(data));
-    else sha256_update(&sha256_, data.size(), octets(data));
+    if (format_ == object_format::sha1)
+      sha1_update(&sha1_, data.size(), octets(data));
+    else
+      sha256_update(&sha256_, data.size(), octets(data));
   }
   oid finish() noexcept {
     oid id;
@@ -81,7 +85,7 @@ xxh3_stream::~xxh3_stream() { XXH3_freeState(static_cast<XXH3_state_t*>(state_))
 void xxh3_stream::update(std::string_view data) noexcept {
   if (state_ == nullptr) {
     state_ = XXH3_createState();
-    if (state_ == nullptr) std::abort();   // 576 bytes: as any failed allocation in a noexcept function
+    if (state_ == nullptr) std::abort();  // 576 bytes: as any failed allocation in a noexcept function
     XXH3_128bits_reset(static_cast<XXH3_state_t*>(state_));
   }
   XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), data.data(), data.size());

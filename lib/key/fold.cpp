@@ -31,11 +31,15 @@ class walk {
   void run() {
     out_.item(tag::schema, k_schema);
     out_.item(tag::task, m_.task_id);
-    if (m_.portable) out_.item(tag::portable, {});
-    else out_.item(tag::platform, m_.platform);
+    if (m_.portable)
+      out_.item(tag::portable, {});
+    else
+      out_.item(tag::platform, m_.platform);
     out_.item(tag::workspace, m_.workspace.view());
-    if (m_.manifest) out_.item(tag::manifest, *m_.manifest);
-    else out_.item(tag::no_manifest, {});
+    if (m_.manifest)
+      out_.item(tag::manifest, *m_.manifest);
+    else
+      out_.item(tag::no_manifest, {});
     out_.item(tag::config, m_.config.view());
     out_.list(tag::forward, count_of(m_.forward));
     for (const std::string& a : m_.forward) out_.item(tag::argument, a);
@@ -55,8 +59,10 @@ class walk {
     out_.list(tag::env, count_of(list));
     for (const env_item* e : list) {
       out_.item(tag::env_name, e->name);
-      if (e->value) out_.item(tag::env_value, *e->value);
-      else out_.item(tag::env_unset, {});
+      if (e->value)
+        out_.item(tag::env_value, *e->value);
+      else
+        out_.item(tag::env_unset, {});
     }
   }
 
@@ -95,8 +101,10 @@ class walk {
     out_.list(tag::inputs, count_of(m_.inputs));
     for (const input_item& i : m_.inputs) {
       out_.item(tag::input_path, i.path);
-      if (i.identity.empty()) out_.item(tag::input_absent, {});
-      else out_.item(tag::input_identity, i.identity);
+      if (i.identity.empty())
+        out_.item(tag::input_absent, {});
+      else
+        out_.item(tag::input_identity, i.identity);
     }
   }
 
@@ -106,9 +114,7 @@ class walk {
 
 }  // namespace
 
-void digest_sink::list(tag t, std::uint32_t count) {
-  head(t, count);
-}
+void digest_sink::list(tag t, std::uint32_t count) { head(t, count); }
 
 void digest_sink::item(tag t, std::string_view value) {
   if (value.size() > std::numeric_limits<std::uint32_t>::max()) {
@@ -122,7 +128,7 @@ void digest_sink::item(tag t, std::string_view value) {
 void digest_sink::head(tag t, std::uint32_t n) noexcept {
   const auto v = static_cast<std::uint16_t>(t);
   char framed[6];
-  std::memcpy(framed, &v, sizeof v);   // little-endian hosts only, as byte_writer
+  std::memcpy(framed, &v, sizeof v);  // little-endian hosts only, as byte_writer
   std::memcpy(framed + sizeof v, &n, sizeof n);
   put(framed, sizeof framed);
 }

@@ -24,7 +24,8 @@ bool walk_ignores(const ignore_file& rules, const std::string& path) {
 }
 
 std::string random_rule(random_text& r) {
-  static const char* const k_pieces[] = {"*", "**", "?", "a", "b", "ab", "*a", "a*", "[ab]", "[!a]", "[a-b]*", "[^b]", "\\a", "[", "[[:alpha:]]b", "***"};
+  static const char* const k_pieces[] = {"*",    "**",   "?",      "a",    "b",   "ab", "*a",           "a*",
+                                         "[ab]", "[!a]", "[a-b]*", "[^b]", "\\a", "[",  "[[:alpha:]]b", "***"};
   std::string s;
   for (std::size_t n = 1 + r.below(3); n > 0; --n) {
     if (!s.empty()) s += "/";
@@ -48,13 +49,41 @@ TEST_CASE("one ignore rule means what git says it means") {
     bool dir, ignored;
   };
   const row rows[] = {
-      {"a", "a", false, true}, {"a", "x/a", false, true}, {"/a", "x/a", false, false}, {"a/", "a", false, false}, {"a/", "a", true, true},
-      {"a/b", "a/b", false, true}, {"a/b", "x/a/b", false, false}, {"*.log", "x/y.log", false, true}, {"a/*", "a/b/c", false, false},
-      {"a/**", "a", true, false}, {"a/**", "a/b/c", false, true}, {"**/a", "x/y/a", false, true}, {"a/**/b", "a/b", false, true},
-      {"a/**/b", "a/x/y/b", false, true}, {"# a", "# a", false, false}, {"\\#a", "#a", false, true}, {"\\!a", "!a", false, true}, {"a  ", "a", false, true},
-      {"a\\ ", "a ", false, true}, {"a\r", "a", false, true}, {"[a-c]", "b", false, true}, {"[!a-c]", "b", false, false}, {"[]a]", "]", false, true},
-      {"[a\\]]", "]", false, true}, {"[", "[", false, false}, {"?", "\xC3\xA9", false, false}, {"??", "\xC3\xA9", false, true}, {".*", ".env", false, true},
-      {"*", ".env", false, true}, {"", "a", false, false}, {"/", "a", true, false}, {"a\\", "a\\", false, false}, {"\xEF\xBB\xBF" "a", "a", false, true},
+      {"a", "a", false, true},
+      {"a", "x/a", false, true},
+      {"/a", "x/a", false, false},
+      {"a/", "a", false, false},
+      {"a/", "a", true, true},
+      {"a/b", "a/b", false, true},
+      {"a/b", "x/a/b", false, false},
+      {"*.log", "x/y.log", false, true},
+      {"a/*", "a/b/c", false, false},
+      {"a/**", "a", true, false},
+      {"a/**", "a/b/c", false, true},
+      {"**/a", "x/y/a", false, true},
+      {"a/**/b", "a/b", false, true},
+      {"a/**/b", "a/x/y/b", false, true},
+      {"# a", "# a", false, false},
+      {"\\#a", "#a", false, true},
+      {"\\!a", "!a", false, true},
+      {"a  ", "a", false, true},
+      {"a\\ ", "a ", false, true},
+      {"a\r", "a", false, true},
+      {"[a-c]", "b", false, true},
+      {"[!a-c]", "b", false, false},
+      {"[]a]", "]", false, true},
+      {"[a\\]]", "]", false, true},
+      {"[", "[", false, false},
+      {"?", "\xC3\xA9", false, false},
+      {"??", "\xC3\xA9", false, true},
+      {".*", ".env", false, true},
+      {"*", ".env", false, true},
+      {"", "a", false, false},
+      {"/", "a", true, false},
+      {"a\\", "a\\", false, false},
+      {"\xEF\xBB\xBF"
+       "a",
+       "a", false, true},
   };
   for (const row& r : rows) {
     CAPTURE(r.rule);

@@ -10,8 +10,10 @@ namespace vx::test {
 inline std::vector<std::string> split_path(const std::string& s) {
   std::vector<std::string> out(1);
   for (const char c : s) {
-    if (c == '/') out.emplace_back();
-    else out.back() += c;
+    if (c == '/')
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   return out;
 }
@@ -39,8 +41,10 @@ inline std::vector<std::string> ref_expand(const std::string& s) {
   for (;; ++i) {
     if (s[i] == '{' && depth++ == 0) continue;
     if (s[i] == '}' && --depth == 0) break;
-    if (s[i] == ',' && depth == 1) arms.emplace_back();
-    else arms.back() += s[i];
+    if (s[i] == ',' && depth == 1)
+      arms.emplace_back();
+    else
+      arms.back() += s[i];
   }
   std::vector<std::string> out;
   for (const std::string& arm : arms) {
@@ -82,12 +86,18 @@ class random_text {
   std::string segment() {
     switch (below(8)) {
       case 0:
-      case 1: return "**";
-      case 2: return "*";
-      case 3: return "*" + name();
-      case 4: return name() + "*";
-      case 5: return chance(50) ? "?" : "a?*";
-      default: return name();
+      case 1:
+        return "**";
+      case 2:
+        return "*";
+      case 3:
+        return "*" + name();
+      case 4:
+        return name() + "*";
+      case 5:
+        return chance(50) ? "?" : "a?*";
+      default:
+        return name();
     }
   }
   std::string glob(bool braces) {

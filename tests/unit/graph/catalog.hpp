@@ -21,7 +21,8 @@ inline task_spec group(std::string name, std::vector<std::string> deps) { return
 class catalog_builder {
  public:
   /// `order`: package dependencies by name, which may come later. A project without "build" gets the implicit one when asked.
-  catalog_builder& project(const std::string& name, std::vector<std::string> order, std::vector<task_spec> tasks, bool implicit_build = false) {
+  catalog_builder& project(const std::string& name, std::vector<std::string> order, std::vector<task_spec> tasks,
+                           bool implicit_build = false) {
     graph::catalog_project p;
     p.name = name;
     if (implicit_build) {

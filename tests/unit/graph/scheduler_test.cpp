@@ -26,17 +26,28 @@ struct world {
   }
 };
 
-/// Everything poll() offers now: "s0" start, "t0" tainted start, "r0" restore, "c0" complete, "k2<0" skipped because of 0, "a0" abort.
+/// Everything poll() offers now: "s0" start, "t0" tainted start, "r0" restore, "c0" complete, "k2<0" skipped because of 0, "a0"
+/// abort.
 std::string drain(scheduler& s) {
   std::string out;
   while (const auto a = s.poll()) {
     if (!out.empty()) out += ' ';
     switch (a->what) {
-      case kind::start: out += a->tainted ? 't' : 's'; break;
-      case kind::restore: out += 'r'; break;
-      case kind::complete: out += 'c'; break;
-      case kind::skip: out += 'k'; break;
-      case kind::abort: out += 'a'; break;
+      case kind::start:
+        out += a->tainted ? 't' : 's';
+        break;
+      case kind::restore:
+        out += 'r';
+        break;
+      case kind::complete:
+        out += 'c';
+        break;
+      case kind::skip:
+        out += 'k';
+        break;
+      case kind::abort:
+        out += 'a';
+        break;
     }
     out += std::to_string(a->node);
     if (a->blocker) out += "<" + std::to_string(*a->blocker);
@@ -366,7 +377,8 @@ TEST_CASE("random graphs end, every node once, in the same order on replay") {
       for (auto k = rng() % 4; k > 0; --k) d.insert(static_cast<std::uint32_t>(rng() % i));
       deps[i].assign(d.begin(), d.end());
     }
-    plan p{world(std::move(deps)), 1 + static_cast<unsigned>(rng() % 4), static_cast<continue_mode>(rng() % 3), seed, rng() % 5 == 0};
+    plan p{world(std::move(deps)), 1 + static_cast<unsigned>(rng() % 4), static_cast<continue_mode>(rng() % 3), seed,
+           rng() % 5 == 0};
     for (schedule_node& node : p.w.nodes) {
       node.group = rng() % 6 == 0;
       node.restore_tier = !node.group && rng() % 5 == 0;
@@ -387,16 +399,19 @@ TEST_CASE("random graphs end, every node once, in the same order on replay") {
       REQUIRE(step < 10000);
       while (const auto a = s.poll()) {
         log += std::to_string(static_cast<int>(a->what)) + ":" + std::to_string(a->node) + " ";
-        if (a->what == kind::start || a->what == kind::restore) running.push_back(a->node);
-        else ++outcomes[a->node];
+        if (a->what == kind::start || a->what == kind::restore)
+          running.push_back(a->node);
+        else
+          ++outcomes[a->node];
         if (a->what == kind::start && p.mode != continue_mode::always) {
-          for (const std::uint32_t d : p.w.deps[a->node]) REQUIRE((s.outcome(d) == end_kind::success || s.outcome(d) == end_kind::hit));
+          for (const std::uint32_t d : p.w.deps[a->node])
+            REQUIRE((s.outcome(d) == end_kind::success || s.outcome(d) == end_kind::hit));
         }
         if (a->what == kind::start && p.w.nodes[a->node].exclusive) REQUIRE(s.active() == 1);
         if (p.concurrency == 1) REQUIRE(s.active() <= 1);
       }
       if (s.done()) break;
-      REQUIRE((!running.empty() || !saving.empty()));    // otherwise it hangs
+      REQUIRE((!running.empty() || !saving.empty()));  // otherwise it hangs
       if (p.cancels && step == 5) s.cancel();
       const bool land = !saving.empty() && (running.empty() || rng() % 2 == 0);
       std::vector<std::uint32_t>& from = land ? saving : running;

@@ -66,11 +66,21 @@ TEST_CASE("entries parse into their forms") {
   };
   using f = entry::form;
   const row rows[] = {
-      {"build", f::same, "", "build", false, false}, {"^build", f::frontier, "", "build", false, false}, {"a#build", f::project, "a", "build", false, false},
-      {"//#x", f::project, "//", "x", false, false}, {"lint.*", f::same, "", "lint.*", true, false}, {"^lint.*", f::frontier, "", "lint.*", true, false},
-      {"@acme/*#build", f::project, "@acme/*", "build", true, false}, {"a#b*", f::project, "a", "b*", true, false}, {"*", f::all_same, "", "*", true, false},
-      {"^*", f::all_frontier, "", "*", true, false}, {"!^x", f::frontier, "", "x", false, true}, {"!*", f::all_same, "", "*", true, true},
-      {"a#b#c", f::project, "a", "b#c", false, false}, {"@s/a#b", f::project, "@s/a", "b", false, false}, {"!a#b", f::project, "a", "b", false, true},
+      {"build", f::same, "", "build", false, false},
+      {"^build", f::frontier, "", "build", false, false},
+      {"a#build", f::project, "a", "build", false, false},
+      {"//#x", f::project, "//", "x", false, false},
+      {"lint.*", f::same, "", "lint.*", true, false},
+      {"^lint.*", f::frontier, "", "lint.*", true, false},
+      {"@acme/*#build", f::project, "@acme/*", "build", true, false},
+      {"a#b*", f::project, "a", "b*", true, false},
+      {"*", f::all_same, "", "*", true, false},
+      {"^*", f::all_frontier, "", "*", true, false},
+      {"!^x", f::frontier, "", "x", false, true},
+      {"!*", f::all_same, "", "*", true, true},
+      {"a#b#c", f::project, "a", "b#c", false, false},
+      {"@s/a#b", f::project, "@s/a", "b", false, false},
+      {"!a#b", f::project, "a", "b", false, true},
   };
   for (const row& r : rows) {
     CAPTURE(std::string(r.raw));
@@ -100,7 +110,11 @@ TEST_CASE("entries parse into their forms") {
 
 TEST_CASE("probe 1: a package without the task is passed through") {
   // a -> b -> c; b has no test
-  const catalog c = catalog_builder().project("a", {"b"}, {{"test", {"^test"}}}).project("b", {"c"}, {}).project("c", {}, {{"test", {"^test"}}}).done();
+  const catalog c = catalog_builder()
+                        .project("a", {"b"}, {{"test", {"^test"}}})
+                        .project("b", {"c"}, {})
+                        .project("c", {}, {{"test", {"^test"}}})
+                        .done();
   const task_graph g = build(c, {"a#test"});
   CHECK(order(g) == "a#test c#test");
   CHECK(deps(g, "a#test") == "c#test");
@@ -109,7 +123,11 @@ TEST_CASE("probe 1: a package without the task is passed through") {
 TEST_CASE("probe 2: a holder is never walked past") {
   // a -> b -> c
   const auto make = [](std::vector<std::string> b_deps) {
-    return catalog_builder().project("a", {"b"}, {{"build", {"^build"}}}).project("b", {"c"}, {{"build", b_deps}}).project("c", {}, {{"build", {"^build"}}}).done();
+    return catalog_builder()
+        .project("a", {"b"}, {{"build", {"^build"}}})
+        .project("b", {"c"}, {{"build", b_deps}})
+        .project("c", {}, {{"build", {"^build"}}})
+        .done();
   };
   const task_graph g = build(make({"^build"}), {"a#build"});
   CHECK(deps(g, "a#build") == "b#build");
@@ -119,7 +137,12 @@ TEST_CASE("probe 2: a holder is never walked past") {
 
 TEST_CASE("probe 3: a holder reached twice is one edge") {
   // a -> b -> d, a -> c -> d
-  const catalog c = catalog_builder().project("a", {"b", "c"}, {{"x", {"^gen"}}}).project("b", {"d"}, {}).project("c", {"d"}, {}).project("d", {}, {{"gen", {}}}).done();
+  const catalog c = catalog_builder()
+                        .project("a", {"b", "c"}, {{"x", {"^gen"}}})
+                        .project("b", {"d"}, {})
+                        .project("c", {"d"}, {})
+                        .project("d", {}, {{"gen", {}}})
+                        .done();
   CHECK(deps(build(c, {"a#x"}), "a#x") == "d#gen");
 }
 
@@ -130,7 +153,8 @@ TEST_CASE("probe 4: a frontier name nobody declares is a typo, one declared else
   CHECK(has(message, "\"^biuld\""));
   CHECK(has(message, "no project declares"));
   CHECK(has(message, "did you mean build"));
-  const catalog elsewhere = catalog_builder().project("a", {"b"}, {{"build", {"^gen"}}}).project("b", {}, {}).project("z", {}, {{"gen", {}}}).done();
+  const catalog elsewhere =
+      catalog_builder().project("a", {"b"}, {{"build", {"^gen"}}}).project("b", {}, {}).project("z", {}, {{"gen", {}}}).done();
   CHECK(order(build(elsewhere, {"a#build"})) == "a#build");
 }
 
@@ -153,7 +177,9 @@ TEST_CASE("the loader is asked once per name that no loaded project declares") {
 
 TEST_CASE("probe 5: a pattern depends on every other match, and on nothing when there is none") {
   CHECK(order(build(catalog_builder().project("a", {}, {{"check", {"lint.*"}}}).done(), {"a#check"})) == "a#check");
-  const catalog c = catalog_builder().project("a", {}, {{"check", {"lint.*"}}, {"lint.b", {}}, {"lint.a", {}}, {"lint.all", {"lint.*"}}}).done();
+  const catalog c = catalog_builder()
+                        .project("a", {}, {{"check", {"lint.*"}}, {"lint.b", {}}, {"lint.a", {}}, {"lint.all", {"lint.*"}}})
+                        .done();
   // lint.all matches its own pattern but never depends on itself.
   const task_graph g = build(c, {"a#check"});
   CHECK(deps(g, "a#check") == "a#lint.a a#lint.all a#lint.b");
@@ -191,14 +217,16 @@ TEST_CASE("probe 7: a cycle is one path that starts at its smallest id") {
   const failure self = cycle_of(catalog_builder().project("a", {}, {{"x", {"x"}}}).done(), {"a#x"});
   CHECK(has(self.message, ": a#x -> a#x;"));
   CHECK(self.details == R"({"cycle":["a#x","a#x"]})");
-  const catalog two = catalog_builder().project("b", {"a"}, {{"build", {"^build"}}}).project("a", {"b"}, {{"build", {"^build"}}}).done();
+  const catalog two =
+      catalog_builder().project("b", {"a"}, {{"build", {"^build"}}}).project("a", {"b"}, {{"build", {"^build"}}}).done();
   for (const char* from : {"a#build", "b#build"}) {
     const failure f = cycle_of(two, {from});
     CHECK(has(f.message, ": a#build -> b#build -> a#build;"));
     CHECK(f.details == R"({"cycle":["a#build","b#build","a#build"]})");
   }
   catalog_builder ring;
-  for (int i = 0; i < 200; ++i) ring.project("p" + std::to_string(1000 + i), {"p" + std::to_string(1000 + (i + 1) % 200)}, {{"build", {"^build"}}});
+  for (int i = 0; i < 200; ++i)
+    ring.project("p" + std::to_string(1000 + i), {"p" + std::to_string(1000 + (i + 1) % 200)}, {{"build", {"^build"}}});
   const failure f = cycle_of(ring.done(), {"p1100#build"});
   CHECK(has(f.message, ": p1000#build -> p1001#build"));
   CHECK(has(f.message, "more"));
@@ -207,9 +235,13 @@ TEST_CASE("probe 7: a cycle is one path that starts at its smallest id") {
 }
 
 TEST_CASE("probe 8: a cycle of packages without a cycle of tasks is legal") {
-  const catalog c = catalog_builder().project("a", {"b"}, {{"lint", {}}, {"x", {"^gen"}}}).project("b", {"a"}, {{"lint", {}}}).project("c", {}, {{"gen", {}}}).done();
+  const catalog c = catalog_builder()
+                        .project("a", {"b"}, {{"lint", {}}, {"x", {"^gen"}}})
+                        .project("b", {"a"}, {{"lint", {}}})
+                        .project("c", {}, {{"gen", {}}})
+                        .done();
   CHECK(order(build(c, {"a#lint", "b#lint"})) == "a#lint b#lint");
-  CHECK(order(build(c, {"a#x"})) == "a#x");   // the walk ends although a and b lead to each other
+  CHECK(order(build(c, {"a#x"})) == "a#x");  // the walk ends although a and b lead to each other
 }
 
 TEST_CASE("packages in a cycle share the holders below any of them") {
@@ -259,8 +291,10 @@ TEST_CASE("holders equal the plain walk on random package graphs") {
         const std::uint32_t d = stack.back();
         stack.pop_back();
         if (!seen.insert(d).second) continue;
-        if (holds[d]) want.insert("p" + std::to_string(100 + d) + "#gen");
-        else stack.insert(stack.end(), adj[d].begin(), adj[d].end());
+        if (holds[d])
+          want.insert("p" + std::to_string(100 + d) + "#gen");
+        else
+          stack.insert(stack.end(), adj[d].begin(), adj[d].end());
       }
       std::string text;
       for (const std::string& w : want) text += (text.empty() ? "" : " ") + w;
@@ -271,7 +305,11 @@ TEST_CASE("holders equal the plain walk on random package graphs") {
 
 TEST_CASE("probe 10: the implicit build carries ^build through a package without a config") {
   // app -> lib(implicit) -> core
-  const catalog c = catalog_builder().project("app", {"lib"}, {{"build", {"^build"}}}).project("lib", {"core"}, {}, true).project("core", {}, {{"build", {}}}).done();
+  const catalog c = catalog_builder()
+                        .project("app", {"lib"}, {{"build", {"^build"}}})
+                        .project("lib", {"core"}, {}, true)
+                        .project("core", {}, {{"build", {}}})
+                        .done();
   const task_graph g = build(c, {"app#build"});
   CHECK(deps(g, "app#build") == "lib#build");
   CHECK(deps(g, "lib#build") == "core#build");
@@ -281,18 +319,26 @@ TEST_CASE("probe 10: the implicit build carries ^build through a package without
 TEST_CASE("probe 11: a requested group surfaces the real tasks it stands for") {
   // ci(group) -> build, inner(group) -> test, lib#gen
   const catalog c = catalog_builder()
-                        .project("a", {"lib"}, {group("ci", {"build", "inner", "^gen"}), {"build", {}}, group("inner", {"test"}), {"test", {"deep"}}, {"deep", {}}})
+                        .project("a", {"lib"},
+                                 {group("ci", {"build", "inner", "^gen"}),
+                                  {"build", {}},
+                                  group("inner", {"test"}),
+                                  {"test", {"deep"}},
+                                  {"deep", {}}})
                         .project("lib", {}, {{"gen", {}}})
                         .done();
   const task_graph g = build(c, {"a#ci"});
   std::map<std::string, bool> surfaced;
   for (const task_node& n : g.nodes) surfaced[n.id] = n.surfaced;
-  CHECK(surfaced == std::map<std::string, bool>{{"a#ci", false}, {"a#build", true}, {"a#inner", false}, {"a#test", true}, {"a#deep", false}, {"lib#gen", false}});
+  CHECK(surfaced ==
+        std::map<std::string, bool>{
+            {"a#ci", false}, {"a#build", true}, {"a#inner", false}, {"a#test", true}, {"a#deep", false}, {"lib#gen", false}});
   for (const task_node& n : build(c, {"a#build"}).nodes) CHECK_FALSE(n.surfaced);
 }
 
 TEST_CASE("requests come first, then the walk, and a named task is promoted") {
-  const catalog c = catalog_builder().project("a", {}, {{"x", {"z", "y"}}, {"y", {"w"}}, {"z", {}}, {"w", {}}, {"v", {}}}).done();
+  const catalog c =
+      catalog_builder().project("a", {}, {{"x", {"z", "y"}}, {"y", {"w"}}, {"z", {}}, {"w", {}}, {"v", {}}}).done();
   const task_graph g = build(c, {"a#x", "a#z", "a#x"});
   CHECK(order(g) == "a#x a#z a#y a#w");
   std::string requested;
@@ -303,8 +349,13 @@ TEST_CASE("requests come first, then the walk, and a named task is promoted") {
 }
 
 TEST_CASE("dependencies are sorted by id text, where '#' and '-' compare as bytes") {
-  const catalog c = catalog_builder().project("x", {"a", "a-b", "a!", "B"}, {{"t", {"^g.*", "u"}}, {"u", {}}}).project("a-b", {}, {{"g.2", {}}})
-                        .project("a", {}, {{"g.2", {}}, {"g.1", {}}}).project("a!", {}, {{"g.1", {}}}).project("B", {}, {{"g.1", {}}}).done();
+  const catalog c = catalog_builder()
+                        .project("x", {"a", "a-b", "a!", "B"}, {{"t", {"^g.*", "u"}}, {"u", {}}})
+                        .project("a-b", {}, {{"g.2", {}}})
+                        .project("a", {}, {{"g.2", {}}, {"g.1", {}}})
+                        .project("a!", {}, {{"g.1", {}}})
+                        .project("B", {}, {{"g.1", {}}})
+                        .done();
   CHECK(deps(build(c, {"x#t"}), "x#t") == "B#g.1 a!#g.1 a#g.1 a#g.2 a-b#g.2 x#u");
 }
 
@@ -312,7 +363,14 @@ TEST_CASE("named tasks and projects are exact, and refused with the nearest name
   const catalog c = catalog_builder()
                         .project("root", {}, {{"r", {}}})
                         .project("@s/cart", {}, {{"build", {}}})
-                        .project("a", {}, {{"x", {"tset"}}, {"test", {}}, {"y", {"@s/crat#build"}}, {"z", {"@s/cart#biuld"}}, {"ok", {"@s/cart#build", "//#r", "test"}}, {"w", {"cart#build"}}, {"v", {"//#q"}}})
+                        .project("a", {},
+                                 {{"x", {"tset"}},
+                                  {"test", {}},
+                                  {"y", {"@s/crat#build"}},
+                                  {"z", {"@s/cart#biuld"}},
+                                  {"ok", {"@s/cart#build", "//#r", "test"}},
+                                  {"w", {"cart#build"}},
+                                  {"v", {"//#q"}}})
                         .root("root")
                         .done();
   CHECK(deps(build(c, {"a#ok"}), "a#ok") == "@s/cart#build a#test root#r");
@@ -345,10 +403,11 @@ TEST_CASE("probe 19: inputs.tasks picks the folded keys, last match wins, and or
       {{{"*", "!nothing", "^absent.*"}}, "a#gen a#lint"},
   };
   for (const row& r : rows) {
-    const catalog c = catalog_builder()
-                          .project("a", {"lib"}, {{"t", {"gen", "lint", "^build", "^noisy"}, true, r.fold}, {"gen", {}}, {"lint", {}}})
-                          .project("lib", {}, {{"build", {}}, {"noisy", {}}})
-                          .done();
+    const catalog c =
+        catalog_builder()
+            .project("a", {"lib"}, {{"t", {"gen", "lint", "^build", "^noisy"}, true, r.fold}, {"gen", {}}, {"lint", {}}})
+            .project("lib", {}, {{"build", {}}, {"noisy", {}}})
+            .done();
     const task_graph g = build(c, {"a#t"});
     std::set<std::string> ids;
     for (const std::uint32_t n : g.folded[g.by_id.at("a#t")]) ids.insert(g.nodes[n].id);
@@ -363,14 +422,27 @@ TEST_CASE("probe 19: inputs.tasks picks the folded keys, last match wins, and or
 TEST_CASE("probe 20: an exact inputs.tasks entry must be named by dependsOn in a form that reaches it") {
   struct row {
     std::vector<std::string> deps, fold;
-    const char* refused;   // "" passes
+    const char* refused;  // "" passes
   };
   const row rows[] = {
-      {{"^build"}, {"build"}, "\"build\""}, {{"build"}, {"buidl"}, "did you mean build"}, {{"x"}, {"!^x"}, "begin with"},
-      {{"build"}, {"^build"}, "\"^build\""}, {{"build"}, {"build"}, ""}, {{"build.*"}, {"build.a"}, ""}, {{"^build.*"}, {"^build.a"}, ""},
-      {{"^build"}, {"^build"}, ""}, {{"^build"}, {"lib#build"}, ""}, {{"build"}, {"lib#build"}, ""}, {{"lib#build"}, {"^build"}, ""},
-      {{"lib#build"}, {"lib#build"}, ""}, {{"lib#build"}, {"core#build"}, "core#build"}, {{"a"}, {"*", "!^noisy"}, ""}, {{"a"}, {"x.*"}, ""},
-      {{}, {}, ""}, {{"a"}, {"#x"}, "\"#x\""}, {{"a"}, {"*", "b"}, "\"b\""},
+      {{"^build"}, {"build"}, "\"build\""},
+      {{"build"}, {"buidl"}, "did you mean build"},
+      {{"x"}, {"!^x"}, "begin with"},
+      {{"build"}, {"^build"}, "\"^build\""},
+      {{"build"}, {"build"}, ""},
+      {{"build.*"}, {"build.a"}, ""},
+      {{"^build.*"}, {"^build.a"}, ""},
+      {{"^build"}, {"^build"}, ""},
+      {{"^build"}, {"lib#build"}, ""},
+      {{"build"}, {"lib#build"}, ""},
+      {{"lib#build"}, {"^build"}, ""},
+      {{"lib#build"}, {"lib#build"}, ""},
+      {{"lib#build"}, {"core#build"}, "core#build"},
+      {{"a"}, {"*", "!^noisy"}, ""},
+      {{"a"}, {"x.*"}, ""},
+      {{}, {}, ""},
+      {{"a"}, {"#x"}, "\"#x\""},
+      {{"a"}, {"*", "b"}, "\"b\""},
   };
   for (const row& r : rows) {
     catalog_task t;
@@ -390,7 +462,9 @@ TEST_CASE("probe 20: an exact inputs.tasks entry must be named by dependsOn in a
 
 TEST_CASE("probe 21: a pattern that reaches only members of a group is refused, the group named") {
   const auto make = [](std::vector<std::string> fold, std::vector<std::string> deps) {
-    return catalog_builder().project("a", {}, {{"x", deps, true, fold}, group("all", {"inner"}), group("inner", {"t.a"}), {"t.a", {}}}).done();
+    return catalog_builder()
+        .project("a", {}, {{"x", deps, true, fold}, group("all", {"inner"}), group("inner", {"t.a"}), {"t.a", {}}})
+        .done();
   };
   const std::string message = refusal(make({"t.*"}, {"all"}), {"a#x"});
   CHECK(has(message, "a#all"));
@@ -409,12 +483,14 @@ TEST_CASE("probe 22: --exclude-dependencies narrows what runs and never what fol
         CHECK(v.order[i].empty());
         continue;
       }
-      out += (out.empty() ? "" : "; ") + g.nodes[i].id + (v.folds_dropped[i] ? "!" : "") + (v.order[i].empty() ? "" : " after " + names(g, v.order[i]));
+      out += (out.empty() ? "" : "; ") + g.nodes[i].id + (v.folds_dropped[i] ? "!" : "") +
+             (v.order[i].empty() ? "" : " after " + names(g, v.order[i]));
     }
     return out;
   };
   // a -> b, build:[^build]
-  const catalog two = catalog_builder().project("a", {"b"}, {{"build", {"^build"}}}).project("b", {}, {{"build", {"^build"}}}).done();
+  const catalog two =
+      catalog_builder().project("a", {"b"}, {{"build", {"^build"}}}).project("b", {}, {{"build", {"^build"}}}).done();
   const task_graph g = build(two, {"a#build"});
   CHECK(view(two, g, {}) == "a#build after b#build; b#build");
   CHECK(view(two, g, {true, {}}) == "a#build!");
@@ -425,13 +501,19 @@ TEST_CASE("probe 22: --exclude-dependencies narrows what runs and never what fol
   CHECK(view(two, build(two, {"a#build", "b#build"}), {true, {}}) == "a#build after b#build; b#build");
 
   // a#x -> a#mid -> a#y, x and y requested: order survives the task in between.
-  const catalog chain = catalog_builder().project("a", {}, {{"x", {"mid"}}, {"mid", {"mid2"}}, {"mid2", {"y"}}, {"y", {}}}).done();
+  const catalog chain =
+      catalog_builder().project("a", {}, {{"x", {"mid"}}, {"mid", {"mid2"}}, {"mid2", {"y"}}, {"y", {}}}).done();
   CHECK(view(chain, build(chain, {"a#x", "a#y"}), {true, {}}) == "a#x! after a#y; a#y");
   CHECK(view(chain, build(chain, {"a#x", "a#y"}), {false, {"mid2"}}) == "a#x! after a#mid; a#y; a#mid! after a#y");
 
   // A group keeps its edges, its members run without theirs; what builds on a dropped key never saves, [] is exempt.
   const catalog grouped = catalog_builder()
-                              .project("a", {}, {group("ci", {"p", "q"}), {"p", {"gen"}}, {"q", {"gen"}, true, std::vector<std::string>{}}, {"gen", {}}, {"top", {"q", "p"}}})
+                              .project("a", {},
+                                       {group("ci", {"p", "q"}),
+                                        {"p", {"gen"}},
+                                        {"q", {"gen"}, true, std::vector<std::string>{}},
+                                        {"gen", {}},
+                                        {"top", {"q", "p"}}})
                               .done();
   CHECK(view(grouped, build(grouped, {"a#ci"}), {true, {}}) == "a#ci! after a#p a#q; a#p!; a#q");
   CHECK(view(grouped, build(grouped, {"a#top"}), {false, {"gen"}}) == "a#top! after a#p a#q; a#p!; a#q");
@@ -502,7 +584,8 @@ TEST_CASE("3,270 tasks in 100 dense layers build in milliseconds") {
     catalog_project p;
     p.name = "@scope/package-" + std::to_string(10000 + i);
     for (std::uint32_t w = 0; w < width && i / width + 1 < layers; ++w) p.order.push_back((i / width + 1) * width + w);
-    for (const auto& [name, deps] : {std::pair<const char*, std::vector<std::string>>{"build", {"^build"}}, {"lint", {}}, {"test", {"build", "^build"}}}) {
+    for (const auto& [name, deps] :
+         {std::pair<const char*, std::vector<std::string>>{"build", {"^build"}}, {"lint", {}}, {"test", {"build", "^build"}}}) {
       catalog_task t;
       t.name = name;
       t.depends_on = deps;

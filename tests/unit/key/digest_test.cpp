@@ -42,7 +42,8 @@ TEST_CASE("object ids parse and print") {
   CHECK(id.hex() == "d00491fd7e5bb6fa28c517a0bb32b8b506539d4d");
   CHECK(oid::from_raw(id.view()) == id);
   const oid before = id;
-  for (const char* bad : {"", "d0", "d00491fd7e5bb6fa28c517a0bb32b8b506539d4", "g00491fd7e5bb6fa28c517a0bb32b8b506539d4d"}) CHECK_FALSE(oid::parse(bad, id));
+  for (const char* bad : {"", "d0", "d00491fd7e5bb6fa28c517a0bb32b8b506539d4", "g00491fd7e5bb6fa28c517a0bb32b8b506539d4d"})
+    CHECK_FALSE(oid::parse(bad, id));
   CHECK(id == before);
   CHECK(oid::parse(std::string(64, 'a'), id));
   CHECK(id.size == 32);

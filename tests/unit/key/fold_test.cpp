@@ -105,9 +105,19 @@ TEST_CASE("every difference in the material is a difference in the key") {
   differs("upstream", [](golden& o) { o.m.upstream = {digest128{}}; });
   differs("host", [](golden& o) { o.m.host = {{"lockfile", "x"}}; });
   differs("host, the other way round", [](golden& o) { o.m.host = {{"x", "lockfile"}}; });
-  differs("input mode", [](golden& o) { o.identity = "100755:" + o.identity; o.inputs[0].identity = o.identity; o.m.inputs = o.inputs; });
-  differs("input absent", [](golden& o) { o.inputs[0].identity = {}; o.m.inputs = o.inputs; });
-  differs("input path", [](golden& o) { o.inputs[0].path = "packages/a/src/y"; o.m.inputs = o.inputs; });
+  differs("input mode", [](golden& o) {
+    o.identity = "100755:" + o.identity;
+    o.inputs[0].identity = o.identity;
+    o.m.inputs = o.inputs;
+  });
+  differs("input absent", [](golden& o) {
+    o.inputs[0].identity = {};
+    o.m.inputs = o.inputs;
+  });
+  differs("input path", [](golden& o) {
+    o.inputs[0].path = "packages/a/src/y";
+    o.m.inputs = o.inputs;
+  });
   differs("no input", [](golden& o) { o.m.inputs = {}; });
 }
 
@@ -154,8 +164,9 @@ TEST_CASE("both sinks see the same walk") {
   // Every component comes from an item of the stream, so removing any kind of material removes its rows and moves the key.
   const auto rows = explained(g.m);
   CHECK(rows.size() == 14);
-  for (const char* name : {"format schema", "platform platform", "workspace fingerprint", "package package.json", "config task config", "forward 1",
-                           "forward 2", "env API", "env MODE", "runtime node -v", "ws-runtime node -v", "host lockfile", "file packages/a/src/x"}) {
+  for (const char* name : {"format schema", "platform platform", "workspace fingerprint", "package package.json",
+                           "config task config", "forward 1", "forward 2", "env API", "env MODE", "runtime node -v",
+                           "ws-runtime node -v", "host lockfile", "file packages/a/src/x"}) {
     CAPTURE(name);
     CHECK(rows.count(name) == 1);
   }
@@ -204,7 +215,9 @@ TEST_CASE("explain names upstreams and sorts by kind and name") {
   explain_sink sink({}, {{one, "lib#build"}, {digest128{}, "core#build"}});
   fold(g.m, sink);
   const std::vector<component> rows = sink.take();
-  CHECK(std::is_sorted(rows.begin(), rows.end(), [](const component& a, const component& b) { return std::tie(a.kind, a.name) < std::tie(b.kind, b.name); }));
+  CHECK(std::is_sorted(rows.begin(), rows.end(), [](const component& a, const component& b) {
+    return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
+  }));
   const auto up = std::find_if(rows.begin(), rows.end(), [](const component& c) { return c.kind == component_kind::upstream; });
   REQUIRE(up != rows.end());
   CHECK(up->name == "core#build");
