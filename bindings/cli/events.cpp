@@ -79,6 +79,7 @@ cli::run_start event_reader::run_start() const {
   const json_value& root = document_->root;
   cli::run_start out;
   out.concurrency = read_count(root, "concurrency");
+  out.total = read_count(root, "total");
   out.requested = read_count(root, "requestedCount");
   if (const json_value* projects = read_member(root, "projects")) {
     out.projects_in_run = read_count(*projects, "inRun");

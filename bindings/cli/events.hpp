@@ -49,6 +49,7 @@ struct task_end {
 
 struct run_start {
   std::uint32_t concurrency = 0;
+  std::uint32_t total = 0;      ///< real tasks in the run
   std::uint32_t requested = 0;  ///< real tasks named or surfaced
   std::uint32_t projects_in_run = 0;
   std::uint32_t projects_total = 0;

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "cli/commands.hpp"
@@ -18,16 +21,24 @@
 namespace vx::cli {
 namespace {
 
-bool on_ci() {
-  const char* value = std::getenv("CI");
+/// Set, and not to "0" or "false".
+bool truthy(const char* name) {
+  const char* value = std::getenv(name);
   if (value == nullptr) return false;
   const std::string_view text(value);
   return !text.empty() && text != "0" && text != "false";
 }
 
+/// A word that no task can guess.
+std::string random_word() {
+  std::random_device source;
+  return fmt::format("vx-{:08x}{:08x}", source(), source());
+}
+
 output_options options_for(const command_line& line, int out_fd) {
   output_options out;
-  out.ci = on_ci();
+  out.ci = truthy("CI");
+  if (truthy("GITHUB_ACTIONS")) out.fence = random_word();
   out.broad = is_broad(line);
   out.colour = colour_wanted(std::getenv("NO_COLOR"), std::getenv("FORCE_COLOR"), ::isatty(out_fd) != 0);
   out.version = vx_version();
@@ -44,10 +55,12 @@ output_options options_for(const command_line& line, int out_fd) {
 /// The observer's ends. An exception must not cross the C boundary: a renderer that fails shows nothing more.
 struct observed {
   run_output* output;
+  std::mutex* lock;
   bool broken = false;
 
   static void on_event(void* self, const char* json, std::size_t size) noexcept {
     auto& o = *static_cast<observed*>(self);
+    const std::lock_guard held(*o.lock);
     if (o.broken) return;
     try {
       o.output->event({json, size});
@@ -58,6 +71,7 @@ struct observed {
   static void on_output(void* self, std::uint32_t task, std::int32_t stream, const void* data, std::size_t size,
                         std::uint32_t flags) noexcept {
     auto& o = *static_cast<observed*>(self);
+    const std::lock_guard held(*o.lock);
     if (o.broken) return;
     try {
       o.output->output(task, stream, {static_cast<const char*>(data), size}, (flags & VX_OUTPUT_REPLAYED) != 0);
@@ -96,12 +110,15 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
   fd_sink sink(out_fd);
   const output_options options = options_for(line, out_fd);
   run_output output(options, sink);
-  observed state{&output};
+  std::mutex lock;
+  observed state{&output, &lock};
   vx_observer observer = VX_OBSERVER_INIT;
   observer.event = &observed::on_event;
   observer.output = &observed::on_output;
   observer.user_data = &state;
-  if (run_output::ignores_current_hits(options)) observer.flags = VX_OBSERVE_SKIP_CURRENT;
+  const bool region = !options.ci && ::isatty(out_fd) != 0;
+  // The region counts every task, so it must be told of every one.
+  if (!region && run_output::ignores_current_hits(options)) observer.flags = VX_OBSERVE_SKIP_CURRENT;
 
   vx_run* raw = nullptr;
   vx_error* error = nullptr;
@@ -110,8 +127,12 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
     return refuse(call, "run", to_refusal(error));
   }
   const run_handle run(raw);
+  std::optional<region_ticker> ticker;
+  if (region) ticker.emplace(output, sink, lock, options.colour);
   buffer summary;
-  if (vx_run_wait(run.get(), json ? summary.out() : nullptr, &error) != VX_OK) return refuse(call, "run", to_refusal(error));
+  const vx_status waited = vx_run_wait(run.get(), json ? summary.out() : nullptr, &error);
+  ticker.reset();
+  if (waited != VX_OK) return refuse(call, "run", to_refusal(error));
   sink.flush();
   if (json) write_all(STDOUT_FILENO, std::string(summary.text()) + "\n");
   return vx_run_exit_code(run.get());

@@ -9,6 +9,7 @@
 namespace vx::cli {
 namespace {
 
+constexpr std::size_t k_region_rows = 10;
 constexpr std::string_view k_red = "\x1b[38;2;240;91;91m";
 constexpr std::string_view k_reset = "\x1b[0m";
 
@@ -65,6 +66,8 @@ void run_output::event(std::string_view json) {
     case event_kind::run_start:
       start_ = reader_.run_start();
       started_ = true;
+      counts_.total = start_.total;
+      rows_.resize(std::min<std::size_t>(start_.concurrency, k_region_rows));
       full_ = options_.logs == log_mode::full || (options_.logs == log_mode::automatic && options_.ci);
       focused_ = options_.logs == log_mode::automatic && !options_.ci && !options_.broad;
       live_allowed_ = focused_ && start_.requested == 1;
@@ -112,7 +115,44 @@ void run_output::on_task_start(task_start start) {
   if (index > 10'000'000) return;
   if (index >= tasks_.size()) tasks_.resize(index + 1);
   by_id_.emplace(start.id, index);
+  if (!start.group) take_row(index);
   tasks_[index].start = std::move(start);
+}
+
+void run_output::take_row(std::uint32_t index) {
+  const auto now = std::chrono::steady_clock::now();
+  for (running& row : rows_) {
+    if (row.index == index) return;
+  }
+  for (running& row : rows_) {
+    if (row.index != k_none) continue;
+    row = {index, now};
+    return;
+  }
+  rowless_.push_back(index);
+}
+
+void run_output::leave_row(std::uint32_t index) {
+  std::erase(rowless_, index);
+  for (running& row : rows_) {
+    if (row.index == index) row.index = k_none;
+  }
+}
+
+bool run_output::region(region_state& out) const {
+  if (!started_ || after_footer_ || open_frame_ != k_none) return false;
+  out = counts_;
+  for (const std::uint32_t server : servers_) out.servers.push_back(tasks_[server].start.id);
+  const auto now = std::chrono::steady_clock::now();
+  for (const running& row : rows_) {
+    if (row.index == k_none) {
+      out.workers.emplace_back();
+    } else {
+      out.workers.push_back({tasks_[row.index].start.id, std::chrono::duration<double>(now - row.since).count()});
+    }
+  }
+  out.more = rowless_.size();
+  return true;
 }
 
 bool run_output::shown(const task& t) const { return t.start.requested || t.start.surfaced; }
@@ -143,6 +183,15 @@ void run_output::on_task_end(const task_end& end) {
   task& t = tasks_[found->second];
   t.ended = true;
   if (t.start.group || end.group) return;
+  leave_row(found->second);
+  switch (end.status) {
+    case task_status::failed:
+    case task_status::unknown: ++counts_.failed; break;
+    case task_status::skipped: ++counts_.skipped; break;
+    case task_status::aborted: break;
+    default: ++counts_.success;
+  }
+  if (t.start.persistent && end.status == task_status::success) servers_.push_back(found->second);
   if (options_.verbosity > 0) table_.emplace_back(found->second, end);
   if (t.live) {
     close_live(t, end);
@@ -169,6 +218,7 @@ void run_output::on_task_end(const task_end& end) {
 }
 
 void run_output::on_task_exit(const task_exit& exit) {
+  if (const auto found = by_id_.find(exit.id); found != by_id_.end()) std::erase(servers_, found->second);
   if (options_.logs == log_mode::none || options_.logs == log_mode::hash_only) return;
   sink_.note(fmt::format("[vx] {} ended (exit {})", printable(exit.id), exit.exit_code));
 }
@@ -205,18 +255,29 @@ void run_output::open_live(task& t) {
   t.live = true;
   open_frame_ = t.start.index;
   put(live_header(t.start, colours_) + "\n");
+  fence(true);
 }
 
 void run_output::close_live(task& t, const task_end& end) {
   if (escapes_open_) put(k_reset);
   escapes_open_ = false;
   if (!at_line_start_) put("\n");
+  fence(false);
   put("\n" + frame_footer(t.start, end, colours_) + "\n\n");
   t.live = false;
   open_frame_ = k_none;
 }
 
+void run_output::fence(bool open) {
+  if (!options_.fence.empty()) put(open ? fmt::format("::stop-commands::{}\n", options_.fence) : fmt::format("::{}::\n", options_.fence));
+}
+
 void run_output::write_frame(const task& t, const task_end& end) {
+  const bool failed = end.status == task_status::failed || end.status == task_status::unknown;
+  const bool folded = full_ && !options_.fence.empty() && !failed;
+  if (folded) {
+    put(fmt::format("::group::{} ({} {})\n", printable(t.start.id), outcome_word(end, t.start.persistent), duration_text(end.duration_ms)));
+  }
   put(frame_header(t.start, end, colours_) + "\n\n");
   if (has_command_line(t, end)) put("$ " + t.start.command + "\n\n");
   if (end.violations > 0) {
@@ -229,14 +290,21 @@ void run_output::write_frame(const task& t, const task_end& end) {
     write_block(*t.block);
     put("\n");
   }
-  put(frame_footer(t.start, end, colours_) + "\n\n");
+  put(frame_footer(t.start, end, colours_) + "\n");
+  if (folded) put("::endgroup::\n");
+  if (full_ && !options_.fence.empty() && failed) {
+    put(fmt::format("::error title={}::{}\n", printable(t.start.id), failure_label(end)));
+  }
+  put("\n");
 }
 
 void run_output::write_block(const output_block& block) {
+  fence(true);
   block.each([&](int stream_number, std::string_view bytes) { stream(stream_number, bytes); });
   if (escapes_open_) put(k_reset);
   escapes_open_ = false;
   if (!at_line_start_) put("\n");
+  fence(false);
 }
 
 void run_output::stream(int stream_number, std::string_view bytes) {
@@ -253,7 +321,7 @@ void run_output::stream(int stream_number, std::string_view bytes) {
 
 void run_output::write_held(task& t, int stream_number, std::string_view bytes) {
   if (!after_footer_ || (options_.logs != log_mode::automatic && options_.logs != log_mode::full)) return;
-  if (live_allowed_ && shown(t)) {
+  if (live_allowed_ && shown(t) && options_.fence.empty()) {
     stream(stream_number, bytes);
     return;
   }

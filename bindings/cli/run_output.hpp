@@ -1,6 +1,7 @@
 // Turns the records and output of one run into what a person reads. Holds no terminal: text goes to a sink.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cli/colour.hpp"
 #include "cli/events.hpp"
 #include "cli/footer.hpp"
+#include "cli/live_region.hpp"
 #include "cli/text.hpp"
 
 namespace vx::cli {
@@ -35,6 +37,7 @@ struct output_options {
   bool broad = false;           ///< a selection flag was given
   bool colour = false;
   std::uint64_t verbosity = 0;  ///< from 1: a table of all tasks above the footer
+  std::string fence;            ///< on GitHub Actions: a random word that keeps tasks' text from issuing workflow commands
   std::string version;
 };
 
@@ -45,10 +48,14 @@ class run_output {
   /// Nothing is shown of a hit whose outputs were already in place: the library need not tell of it.
   static bool ignores_current_hits(const output_options& options);
 
+  /// What stands below the text now. False: nothing should.
+  bool region(region_state& out) const;
+
   void event(std::string_view json);
   void output(std::uint32_t task, int stream, std::string_view bytes, bool replayed);
 
  private:
+  static constexpr std::uint32_t k_none = 0xFFFFFFFFu;
   struct task {
     task_start start;
     std::unique_ptr<output_block> block;
@@ -57,11 +64,17 @@ class run_output {
     bool ended = false;
     bool held_line_open = false;
   };
+  struct running {
+    std::uint32_t index = k_none;   ///< k_none: an idle worker
+    std::chrono::steady_clock::time_point since;
+  };
   enum class view : std::uint8_t { silent, row, frame, hash };
 
   void on_task_start(task_start start);
   void on_task_end(const task_end& end);
   void on_task_exit(const task_exit& exit);
+  void take_row(std::uint32_t index);
+  void leave_row(std::uint32_t index);
   void on_status(const status_line& line);
   void on_run_end(const run_end& end);
 
@@ -74,6 +87,7 @@ class run_output {
   void close_live(task& t, const task_end& end);
   void write_frame(const task& t, const task_end& end);
   void write_block(const output_block& block);
+  void fence(bool open);                                 ///< before and after text of a task, on GitHub Actions
   void stream(int stream, std::string_view bytes);
   void write_held(task& t, int stream, std::string_view bytes);
   void put(std::string_view text);
@@ -90,6 +104,10 @@ class run_output {
   std::unordered_map<std::string, std::uint32_t> by_id_;
   std::vector<std::pair<std::uint32_t, task_end>> held_;   ///< failures replayed above the footer
   std::vector<std::pair<std::uint32_t, task_end>> table_;
+  std::vector<running> rows_;                              ///< of the live region
+  std::vector<std::uint32_t> rowless_;                     ///< running, but every row is taken
+  std::vector<std::uint32_t> servers_;
+  region_state counts_;
   bool full_ = false;          ///< full frames
   bool focused_ = false;
   bool live_allowed_ = false;  ///< exactly one task was asked for
@@ -100,7 +118,6 @@ class run_output {
   bool blank_before_ = true;   ///< the last line written was empty, or nothing was written
   bool escapes_open_ = false;  ///< the text of a task may have left a colour on
 
-  static constexpr std::uint32_t k_none = 0xFFFFFFFFu;
 };
 
 }  // namespace vx::cli

@@ -299,6 +299,21 @@ TEST_CASE("nothing follows the footer but what held servers print") {
   CHECK(s.shown().substr(at) == "api#dev │ one\napi#dev │ two\n");
 }
 
+TEST_CASE("on GitHub Actions text is fenced, passing blocks are folded, failed ones are errors") {
+  output_options o = full();
+  o.fence = "word";
+  scene s(o, 2);
+  s.print(1, "::set-output name=x::y\n");
+  s.end("shop#build", "success");
+  s.print(0, "boom\n");
+  s.end("util#build", "failed", 10, "", 2);
+  const std::string& text = s.shown();
+  CHECK(text.starts_with("::group::shop#build (success 1.37s)\n┌─ shop#build"));
+  CHECK(text.find("::stop-commands::word\n::set-output name=x::y\n::word::\n") != std::string::npos);
+  CHECK(text.find("└─ shop#build ── (1.37s) success\n::endgroup::\n\n┌─ util#build") != std::string::npos);
+  CHECK(text.ends_with("failed (exit 2)\n::error title=util#build::failed (exit 2)\n\n"));
+}
+
 TEST_CASE("a record that is no JSON, an unknown kind and output of an unknown task are ignored") {
   scene s(full());
   s.event("{");
