@@ -2,6 +2,7 @@
 // quadratic, so: peers between different components of the graph with ALL peers in it can never close a cycle; the others are tried
 // over an order of the nodes that is repaired locally (Pearce and Kelly), seeded so that most of them need no repair.
 #include <algorithm>
+#include <unordered_map>
 
 #include "workspace/package_graph.hpp"
 
@@ -45,20 +46,75 @@ std::vector<id> reverse_postorder(const adjacency& g) {
   return out;
 }
 
-/// An acyclic graph under insertion, with `rank` a topological numbering: every edge leads to a higher rank.
+/// Entry and exit times of a depth-first walk: a node whose times lie within another's is certainly reached from it.
+struct walk_times {
+  std::vector<id> enter, leave;
+
+  /// Components are numbered dependencies first: walking from the highest number down starts at the roots and nests the most.
+  explicit walk_times(const adjacency& g) : enter(g.size(), UINT32_MAX), leave(g.size()) {
+    id clock = 0;
+    std::vector<frame> stack;
+    for (auto start = static_cast<id>(g.size()); start-- > 0;) {
+      if (enter[start] != UINT32_MAX) continue;
+      enter[start] = clock++;
+      stack.push_back({start, 0});
+      while (!stack.empty()) {
+        frame& f = stack.back();
+        if (f.next == g[f.node].size()) {
+          leave[f.node] = clock++;
+          stack.pop_back();
+          continue;
+        }
+        const id to = g[f.node][f.next++];
+        if (enter[to] != UINT32_MAX) continue;
+        enter[to] = clock++;
+        stack.push_back({to, 0});
+      }
+    }
+  }
+  bool reaches(id from, id to) const noexcept { return enter[from] <= enter[to] && leave[to] <= leave[from]; }
+};
+
+/// An acyclic graph under insertion, with `rank` a topological numbering: every edge leads to a higher rank. What a target of a
+/// refused edge reaches is kept up to date, so that many packages naming one peer cost one walk, not one each.
 class ordered_graph {
  public:
-  explicit ordered_graph(std::vector<id> rank) : rank_(std::move(rank)), out_(rank_.size()), in_(rank_.size()), mark_(rank_.size()) {}
+  ordered_graph(std::vector<id> rank, const adjacency& start)
+      : rank_(std::move(rank)), start_(start), out_(rank_.size()), in_(rank_.size()), mark_(rank_.size()) {}
 
   bool insert(id from, id to) {
-    if (from == to) return false;
-    if (rank_[to] < rank_[from] && !repair(from, to)) return false;
+    if (from == to || start_.reaches(to, from)) return false;
+    const auto known = kept_at_.find(to);
+    if (known != kept_at_.end() && kept_[known->second][from]) return false;
+    if (rank_[to] < rank_[from] && !repair(from, to)) {
+      kept_at_.emplace(to, kept_.size());
+      kept_.emplace_back(rank_.size());
+      extend(kept_.back(), to);
+      return false;
+    }
     out_[from].push_back(to);
     in_[to].push_back(from);
+    for (std::vector<bool>& reach : kept_) {
+      if (reach[from] && !reach[to]) extend(reach, to);
+    }
     return true;
   }
 
  private:
+  void extend(std::vector<bool>& reach, id start) {
+    std::vector<id> stack{start};
+    reach[start] = true;
+    while (!stack.empty()) {
+      const id n = stack.back();
+      stack.pop_back();
+      for (const id to : out_[n]) {
+        if (reach[to]) continue;
+        reach[to] = true;
+        stack.push_back(to);
+      }
+    }
+  }
+
   /// Collects what `start` reaches over `edges` within the rank window; false when it meets `forbidden`.
   template <class InWindow>
   bool collect(id start, id forbidden, const adjacency& edges, InWindow in_window, std::vector<id>& found) {
@@ -93,6 +149,9 @@ class ordered_graph {
   }
 
   std::vector<id> rank_;
+  walk_times start_;                           ///< of the edges that were there before the first insertion
+  std::unordered_map<id, std::size_t> kept_at_;  ///< node -> index in kept_
+  std::vector<std::vector<bool>> kept_;          ///< exactly what that node reaches
   adjacency out_, in_;
   std::vector<bool> mark_;
   std::vector<id> ahead_, behind_, slots_;
@@ -114,7 +173,7 @@ components strong_components(const adjacency& g) {
     while (!stack.empty()) {
       frame& f = stack.back();
       const id n = f.node;
-      if (f.next == 0) {
+      if (f.next == 0) {  // the first visit: a node without edges is popped in the same turn
         index[n] = low[n] = counter++;
         open.push_back(n);
       }
@@ -125,7 +184,6 @@ components strong_components(const adjacency& g) {
         } else if (c.of[to] == k_none) {
           low[n] = std::min(low[n], index[to]);
         }
-        // A node with edges must not be initialised twice.
         continue;
       }
       if (low[n] == index[n]) {
@@ -173,7 +231,7 @@ std::vector<bool> add_acyclic(adjacency& order, std::span<const std::pair<id, id
   std::vector<id> rank(base.count);
   for (id i = 0; i < base.count; ++i) rank[wanted[base.count - 1 - valid[i]]] = i;
 
-  ordered_graph graph(std::move(rank));
+  ordered_graph graph(std::move(rank), fixed);
   for (id n = 0; n < base.count; ++n) {
     for (const id to : fixed[n]) {
       if (full.of[n] == full.of[to]) graph.insert(n, to);

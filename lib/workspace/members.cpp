@@ -169,6 +169,7 @@ class walk {
         if (p.globstar) continue;
         if (s.at + 1 < p.segments.size()) link = true;
       }
+      if (s.at + 1 < p.segments.size() && repeats_the_repository(dir)) continue;
       stack_.push_back({dir, s.at + 1, link});
     }
     return {};
@@ -195,6 +196,12 @@ class walk {
     return links_[dir] = st->kind == fs::kind::link;
   }
 
+  /// A linked worktree of the same repository repeats every package: nothing in it is a member.
+  bool repeats_the_repository(const std::string& dir) {
+    const auto st = fs::lstat_at(root_fd_, dir + "/.git");
+    return st && st->kind == fs::kind::file && worktree_.is_linked(root_, dir);
+  }
+
   /// Null: there is no such directory.
   result<const listing*> list(const std::string& dir) {
     if (const auto it = listings_.find(dir); it != listings_.end()) return it->second ? &*it->second : nullptr;
@@ -206,7 +213,6 @@ class walk {
       return fail(unreadable(std::move(f)));
     }
     for (const fs::dir_entry& e : *entries) {
-      // A linked worktree of the same repository repeats every package: nothing in it is a member.
       if (e.name == ".git" && e.kind == fs::kind::file && !dir.empty() && worktree_.is_linked(root_, dir)) return nullptr;
     }
     slot.emplace();

@@ -25,6 +25,13 @@ std::vector<id> members(const std::vector<bool>& set) {
 
 std::string quoted(std::string_view raw) { return "\"" + text::escape(raw, true) + "\""; }
 
+/// A task id as one types it: a '#' inside a word needs no quotes.
+std::string typed(const std::string& pair) {
+  std::string plain = pair;
+  std::replace(plain.begin(), plain.end(), '#', '_');
+  return text::shell_quote(plain) == plain ? pair : text::shell_quote(pair);
+}
+
 /// A requested word, split.
 struct word {
   std::string raw, project, task;
@@ -98,8 +105,8 @@ class selector {
       VX_TRY_LET(const filter_outcome f, select_filters(loader_, changes_, request_.filters, request_.affected, out_.notices));
       in_ = f.chosen;
       excluded_ = f.excluded;
-      by_diff_ = f.by_diff;
-      if (by_diff_) since_ = f.refs.front();
+      if (f.by_diff && !by_diff_) since_ = f.refs.front();
+      by_diff_ = by_diff_ || f.by_diff;
     } else if (request_.all && !request_.affected) {
       in_.assign(n, true);
     } else if (!request_.affected && any_bare()) {
@@ -218,7 +225,7 @@ class selector {
   status unknown(const word& w) {
     const std::string what = "no project declares the task " + quoted(w.task);
     if (const std::string pair = colon_form(w.task); !pair.empty()) {
-      return fail(errc::UNKNOWN_TASK, what + "; a task of one project is written " + pair + ": vx run " + text::shell_quote(pair));
+      return fail(errc::UNKNOWN_TASK, what + "; a task of one project is written " + pair + ": vx run " + typed(pair));
     }
     auto names = declared(out_.scope);
     std::string hint = text::did_you_mean(w.task, names);
