@@ -132,14 +132,14 @@ result<std::vector<bool>> ignore_query::ask_git(const std::vector<std::string>& 
 
 result<std::vector<bool>> ignore_query::ask_chunk(const std::vector<std::string>& paths, std::size_t begin, std::size_t end) {
   if (!process_) {
-    subprocess_options o = tree_.git->options(tree_.root, {"--literal-pathspecs", "check-ignore", "-z", "-v", "-n", "--stdin", "--no-index"});
+    subprocess_options o = tree_.git->options(tree_.root, {"check-ignore", "-z", "-v", "-n", "--stdin", "--no-index"});
     o.pipe_stdin = true;
     o.pipe_stderr = false;
     VX_TRY_LET(subprocess started, subprocess::start(o));
     process_.emplace(std::move(started));
   }
   std::string ask;
-  for (std::size_t i = begin; i < end; ++i) ask.append(paths[i]).push_back('\0');
+  for (std::size_t i = begin; i < end; ++i) ask.append("./").append(paths[i]).push_back('\0');  // a name may begin like pathspec magic
   if (!write_quietly(process_->in().get(), ask)) return fail(errc::IO, "git check-ignore ended");
   std::vector<bool> out;
   std::array<char, 65536> buffer;

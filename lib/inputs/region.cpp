@@ -166,7 +166,7 @@ result<bool> git_ignores(const tree_context& tree, const std::string& path) {
   if (from_top.ends_with('/')) from_top.pop_back();
   if (from_top.empty()) return false;
   VX_TRY_LET(git::program::output got,
-             tree.git->run(tree.repo->worktree, {"--literal-pathspecs", "check-ignore", "-q", "--", from_top}, {}, tree.cancel));
+             tree.git->run(tree.repo->worktree, {"check-ignore", "-q", "--", "./" + from_top}, {}, tree.cancel));
   return got.exit_code == 0;
 }
 
