@@ -24,6 +24,14 @@
 #define CLONE_PIDFD 0x00001000
 #endif
 
+// ThreadSanitizer takes clone() for a fork and would mark the memory, which is the parent's, as a child's.
+#if defined(__SANITIZE_THREAD__)
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#define VX_CLONE ::__clone
+#else
+#define VX_CLONE ::clone
+#endif
+
 namespace vx::exec {
 namespace {
 
@@ -118,7 +126,7 @@ launch_outcome launch(const launch_request& request) noexcept {
   const unsigned long long everything = ~0ULL;
   unsigned long long before = 0;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &before, k_kernel_mask_bytes);
-  const int pid = ::clone(child_main, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &state, &pidfd);
+  const int pid = VX_CLONE(child_main, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &state, &pidfd);
   const int clone_error = errno;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, k_kernel_mask_bytes);
 
