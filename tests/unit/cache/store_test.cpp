@@ -251,7 +251,7 @@ TEST_CASE("restore(save(T)) equals T for random trees") {
   workspace w;
   auto s = w.open();
   const auto scope = w.scope({"dist/**"});
-  for (unsigned seed = 1; seed <= 40; ++seed) {
+  for (unsigned seed = 1; seed <= 25; ++seed) {
     std::mt19937 rng(seed);
     w.dir.sh("rm -rf ws/p/dist && mkdir ws/p/dist");
     grow(w.project() + "/dist", 0, rng);
