@@ -29,7 +29,8 @@ std::string fetch_advice(const repository& repo) {
 std::string_view trimmed_line(std::string_view out) noexcept { return out.substr(0, out.find('\n')); }
 
 /// Object ids of commits, in the order asked; "" where there is none. One process.
-result<std::vector<std::string>> resolve_commits(const program& git, const repository& repo, const std::vector<std::string>& names) {
+result<std::vector<std::string>> resolve_commits(const program& git, const repository& repo,
+                                                 const std::vector<std::string>& names) {
   std::string ask;
   for (const std::string& n : names) ask += n + "^{commit}\n";
   VX_TRY_LET(program::output got, git.run(asked_dir(repo), {"cat-file", "--batch-check=%(objectname)"}, ask));
@@ -48,7 +49,8 @@ result<std::string> find_base(const program& git, const repository& repo, const 
   if (head.exit_code != 0) return fail(errc::REFUSED, "the repository has no commit yet: there is nothing to compare with");
   VX_TRY_LET(program::output ref, git.run(dir, {"rev-parse", "--verify", "--end-of-options", wanted.ref}));
   if (ref.exit_code != 0) {
-    return fail(errc::REFUSED, "git does not know the reference \"" + text::escape(wanted.ref, true) + "\": " + words(ref) + fetch_advice(repo));
+    return fail(errc::REFUSED, "git does not know the reference \"" + text::escape(wanted.ref, true) + "\": " + words(ref) +
+                                   fetch_advice(repo));
   }
   std::string base(trimmed_line(ref.out));
   if (base == "--end-of-options") base = std::string(trimmed_line(std::string_view(ref.out).substr(base.size() + 1)));
@@ -60,7 +62,8 @@ result<std::string> find_base(const program& git, const repository& repo, const 
 
 /// Overrides that keep the diff from running clean filters: an empty command is no filter.
 result<std::vector<std::string>> without_filters(const program& git, const std::string& dir) {
-  VX_TRY_LET(program::output got, git.run(dir, {"config", "-z", "--name-only", "--get-regexp", R"(^filter\..*\.(clean|process|required)$)"}));
+  VX_TRY_LET(program::output got,
+             git.run(dir, {"config", "-z", "--name-only", "--get-regexp", R"(^filter\..*\.(clean|process|required)$)"}));
   std::vector<std::string> args;
   for (const std::string_view name : text::split(got.out, '\0')) {
     if (name.empty() || name.find('=') != std::string_view::npos) continue;
@@ -94,11 +97,13 @@ result<checked_ref> check_ref(std::string_view text) {
   if (text::trim(text).empty()) return fail(errc::USAGE, "a reference is empty: name a branch, a tag or a commit");
   if (text.find('\0') != std::string_view::npos) return fail(errc::USAGE, "the reference " + shown + " holds a NUL byte");
   if (text.front() == '-') return fail(errc::USAGE, "the reference " + shown + " begins with '-'");
-  if (text.front() == '^') return fail(errc::USAGE, "the reference " + shown + " excludes commits: pass " + std::string(text.substr(1)) + " alone");
+  if (text.front() == '^')
+    return fail(errc::USAGE, "the reference " + shown + " excludes commits: pass " + std::string(text.substr(1)) + " alone");
   if (text.find(':') != std::string_view::npos && !text.starts_with(":/")) {
     const std::size_t brace = text.find("{");
     if (brace == std::string_view::npos || text.find(':') < brace) {
-      return fail(errc::USAGE, "the reference " + shown + " names a path inside a commit: pass " + std::string(text.substr(0, text.find(':'))));
+      return fail(errc::USAGE, "the reference " + shown + " names a path inside a commit: pass " +
+                                   std::string(text.substr(0, text.find(':'))));
     }
   }
   const std::size_t dots = text.find("..");
@@ -112,8 +117,13 @@ result<checked_ref> check_ref(std::string_view text) {
 
 result<std::string> default_base(const program& git, const repository& repo) {
   static constexpr std::string_view k_names[] = {"origin/HEAD", "origin/main", "origin/master", "main", "master"};
-  const std::vector<std::string> asked = {"HEAD", "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master",
-                                          "refs/heads/main", "refs/heads/master", "HEAD~1"};
+  const std::vector<std::string> asked = {"HEAD",
+                                          "refs/remotes/origin/HEAD",
+                                          "refs/remotes/origin/main",
+                                          "refs/remotes/origin/master",
+                                          "refs/heads/main",
+                                          "refs/heads/master",
+                                          "HEAD~1"};
   VX_TRY_LET(std::vector<std::string> ids, resolve_commits(git, repo, asked));
   if (ids[0].empty()) return fail(errc::REFUSED, "the repository has no commit yet: there is nothing to compare with");
   if (!ids[1].empty()) return std::string(k_names[0]);
@@ -122,8 +132,10 @@ result<std::string> default_base(const program& git, const repository& repo) {
   }
   if (!ids[6].empty()) return std::string("HEAD~1");
   const std::string why = is_shallow(repo) ? "the clone is shallow" : "HEAD has no parent; most likely the clone is shallow";
-  return fail(errc::REFUSED, "no base to compare with: there is no origin/HEAD, origin/main, origin/master, main or master apart from HEAD, and " +
-                                 why + "; git fetch --unshallow, or fetch-depth: 0 in CI, brings the history; or name a base: --affected=<ref>");
+  return fail(
+      errc::REFUSED,
+      "no base to compare with: there is no origin/HEAD, origin/main, origin/master, main or master apart from HEAD, and " +
+          why + "; git fetch --unshallow, or fetch-depth: 0 in CI, brings the history; or name a base: --affected=<ref>");
 }
 
 result<std::vector<std::string>> changed_since(const program& git, const repository& repo, std::string_view ref) {
@@ -131,8 +143,8 @@ result<std::vector<std::string>> changed_since(const program& git, const reposit
   VX_TRY_LET(std::string base, find_base(git, repo, wanted));
   const std::string dir = asked_dir(repo);
   VX_TRY_LET(std::vector<std::string> args, without_filters(git, dir));
-  for (const char* a : {"-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff", "--name-only", "--no-renames", "--no-ext-diff",
-                        "--no-textconv", "--ignore-submodules=none", "--relative", "-z"}) {
+  for (const char* a : {"-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff", "--name-only", "--no-renames",
+                        "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--relative", "-z"}) {
     args.emplace_back(a);
   }
   args.push_back(base);

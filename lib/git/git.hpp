@@ -1,5 +1,5 @@
-// Git through the git program, and the index file read directly (keys.md 8 to 14). vx writes nothing into a repository and runs no
-// hook or filter.
+// Git through the git program, and the index file read directly (keys.md 8 to 14). vx writes nothing into a repository and runs
+// no hook or filter.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +44,9 @@ class program {
 
 /// Where a directory lies in a repository. git's own answer (rev-parse), or read from the .git file where the layout is plain.
 struct repository {
-  std::string worktree;                        ///< absolute top of the work tree
-  std::string prefix;                          ///< of the asked directory inside it: "" or "sub/dir/"
-  std::string git_dir, common_dir;             ///< absolute
+  std::string worktree;             ///< absolute top of the work tree
+  std::string prefix;               ///< of the asked directory inside it: "" or "sub/dir/"
+  std::string git_dir, common_dir;  ///< absolute
   bool sha256 = false;
 };
 /// nullopt: no work tree here; failure: git refused the directory (its words).
@@ -57,15 +57,15 @@ result<std::optional<repository>> ask_repository(const program& git, const std::
 /// The asked directory: worktree + prefix, without a trailing slash.
 std::string asked_dir(const repository& repo);
 
-/// Files that differ from a ref (graph.md 14): `git diff --name-only --no-renames -z` from the merge base, plus untracked files;
-/// root-relative, `vx-lock.json` and paths outside the root dropped. Validates `ref` with check_ref().
+/// Files that differ from a ref (graph.md 14): `git diff --name-only --no-renames -z` from the merge base, plus untracked
+/// files; root-relative, `vx-lock.json` and paths outside the root dropped. Validates `ref` with check_ref().
 result<std::vector<std::string>> changed_since(const program& git, const repository& repo, std::string_view ref);
 /// The base of --affected without a value (graph.md 14).
 result<std::string> default_base(const program& git, const repository& repo);
 /// Validation of a reference before git sees it; returns the ref to diff from and whether to skip the merge base.
 struct checked_ref {
   std::string ref;
-  bool direct = false;                         ///< `<base>..HEAD`: from base itself
+  bool direct = false;  ///< `<base>..HEAD`: from base itself
 };
 result<checked_ref> check_ref(std::string_view text);
 

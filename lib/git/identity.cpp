@@ -32,8 +32,8 @@ std::string lowered(std::string_view s) {
 }
 
 bool is_default_port(std::string_view scheme, std::string_view port) noexcept {
-  return (scheme.ends_with("ssh") && port == "22") || (scheme == "git" && port == "9418") || (scheme == "http" && port == "80") ||
-         (scheme == "https" && port == "443");
+  return (scheme.ends_with("ssh") && port == "22") || (scheme == "git" && port == "9418") ||
+         (scheme == "http" && port == "80") || (scheme == "https" && port == "443");
 }
 
 /// host[:port] and path, joined in one form.
@@ -77,7 +77,9 @@ std::optional<remotes> read_remotes(const repository& repo) {
   const bool parsed = parse_config(*text, [&](const config_variable& v) {
     if (v.section == "include" || v.section == "includeif" || v.section == "url") plain = false;
     if (v.section != "remote" || v.name != "url" || !v.value) return;
-    const auto odd = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || c == '%'; };
+    const auto odd = [](char c) {
+      return static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || c == '%';
+    };
     if (std::any_of(v.value->begin(), v.value->end(), odd)) plain = false;
     add_remote(all, v.subsection, *v.value);
   });
@@ -180,7 +182,8 @@ std::string reduce_remote_url(std::string_view url) {
     return reduced(host, url.substr(colon + 1));
   }
   const std::string scheme = lowered(url.substr(0, scheme_end));
-  if (scheme != "ssh" && scheme != "git+ssh" && scheme != "ssh+git" && scheme != "git" && scheme != "http" && scheme != "https") return {};
+  if (scheme != "ssh" && scheme != "git+ssh" && scheme != "ssh+git" && scheme != "git" && scheme != "http" && scheme != "https")
+    return {};
   std::string_view rest = url.substr(scheme_end + 3);
   std::string_view authority = rest.substr(0, rest.find('/'));
   const std::string_view path = rest.substr(authority.size());

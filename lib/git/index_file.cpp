@@ -9,10 +9,12 @@
 namespace vx::git {
 namespace {
 
-// Layout of an entry: ten 32-bit big-endian numbers, the object id, 16 bits of flags, 16 more when the extended flag is set, the name.
+// Layout of an entry: ten 32-bit big-endian numbers, the object id, 16 bits of flags, 16 more when the extended flag is set,
+// the name.
 constexpr std::size_t k_header = 12, k_stat = 40;
 constexpr std::uint16_t k_assume_valid = 0x8000, k_extended = 0x4000, k_stage_mask = 0x3000, k_name_mask = 0x0fff;
-constexpr std::uint16_t k_skip_worktree = 0x4000, k_intent_to_add = 0x2000, k_known_extended = k_skip_worktree | k_intent_to_add;
+constexpr std::uint16_t k_skip_worktree = 0x4000, k_intent_to_add = 0x2000,
+                        k_known_extended = k_skip_worktree | k_intent_to_add;
 
 std::uint32_t be32(const char* p) noexcept {
   const auto* u = reinterpret_cast<const unsigned char*>(p);
@@ -256,7 +258,8 @@ result<index_snapshot> list_index(const program& git, const repository& repo, co
   if (got.exit_code != 0) return fail(errc::IO, "git ls-files failed: " + got.err);
   index_snapshot s = make_snapshot(std::make_shared<const std::string>(std::move(got.out)), repo.sha256);
   s.file = before;
-  if (!listing_parser(s.content, s.oid_size, s).run()) return fail(errc::CORRUPT, "git ls-files printed records vx does not know");
+  if (!listing_parser(s.content, s.oid_size, s).run())
+    return fail(errc::CORRUPT, "git ls-files printed records vx does not know");
   if (!repo.prefix.empty()) {
     std::vector<std::string> ask = {"--literal-pathspecs", "ls-files", "-z", "--"};
     ask.emplace_back(".gitattributes");

@@ -5,14 +5,30 @@
 namespace vx::git {
 namespace {
 
-// What `git rev-parse --local-env-vars` lists, over all versions: each would point git at another repository, index or object store.
-constexpr std::array k_local_variables = {
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
-    "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
-    "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX", "GIT_QUARANTINE_PATH", "GIT_NAMESPACE"};
+// What `git rev-parse --local-env-vars` lists, over all versions: each would point git at another repository, index or object
+// store.
+constexpr std::array k_local_variables = {"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                          "GIT_CONFIG",
+                                          "GIT_CONFIG_PARAMETERS",
+                                          "GIT_CONFIG_COUNT",
+                                          "GIT_OBJECT_DIRECTORY",
+                                          "GIT_DIR",
+                                          "GIT_WORK_TREE",
+                                          "GIT_IMPLICIT_WORK_TREE",
+                                          "GIT_GRAFT_FILE",
+                                          "GIT_INDEX_FILE",
+                                          "GIT_NO_REPLACE_OBJECTS",
+                                          "GIT_REPLACE_REF_BASE",
+                                          "GIT_PREFIX",
+                                          "GIT_SHALLOW_FILE",
+                                          "GIT_COMMON_DIR",
+                                          "GIT_INTERNAL_SUPER_PREFIX",
+                                          "GIT_QUARANTINE_PATH",
+                                          "GIT_NAMESPACE"};
 
 // These change what a path argument means.
-constexpr std::array k_pathspec_variables = {"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"};
+constexpr std::array k_pathspec_variables = {"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+                                             "GIT_ICASE_PATHSPECS"};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Finding the repository of a directory. The ordinary layouts are read from the files; whatever is unusual, ownership included, is
-// git's to decide.
+// Finding the repository of a directory. The ordinary layouts are read from the files; whatever is unusual, ownership included,
+// is git's to decide.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t k_small_file = std::size_t{16} << 20;
 
 enum class answer : std::uint8_t {
-  none,      ///< no repository at or above
+  none,  ///< no repository at or above
   found,
-  ask_git,   ///< not a layout this file reads
+  ask_git,  ///< not a layout this file reads
 };
 
 bool lstat_path(const std::string& path, struct ::stat& st) noexcept { return ::lstat(path.c_str(), &st) == 0; }
@@ -39,7 +39,8 @@ std::optional<std::string> resolve(const std::string& dir, std::string_view text
   return std::move(*real);
 }
 
-/// Reads what decides the layout. False: something only git should interpret.
+/// Reads what decides the layout. False: something only git should interpret. A submodule's core.worktree points back to where
+/// it was found.
 bool read_format(const std::string& file, repository& repo, bool& worktree_config, bool required) {
   const std::optional<std::string> text = read_small(file);
   if (!text) return !required;
@@ -48,7 +49,7 @@ bool read_format(const std::string& file, repository& repo, bool& worktree_confi
   const bool parsed = parse_config(*text, [&](const config_variable& v) {
     if (!v.subsection.empty()) return;
     if (v.section == "core") {
-      if (v.name == "worktree") plain = false;
+      if (v.name == "worktree") plain = plain && resolve(repo.git_dir, v.value.value_or("")) == repo.worktree;
       if (v.name == "bare" && config_bool(v.value).value_or(true)) plain = false;
       if (v.name == "repositoryformatversion") version = text::parse_uint(v.value.value_or("")).value_or(99);
     } else if (v.section == "extensions") {
@@ -74,7 +75,7 @@ bool read_format(const std::string& file, repository& repo, bool& worktree_confi
 answer read_git_entry(const std::string& top, const struct ::stat& entry, repository& repo) {
   const uid_t self = ::geteuid();
   const std::string path = top + "/.git";
-  struct ::stat st{};
+  struct ::stat st {};
   if (entry.st_uid != self || !lstat_path(top, st) || st.st_uid != self) return answer::ask_git;
   if (S_ISDIR(entry.st_mode)) {
     repo.git_dir = path;
@@ -103,7 +104,8 @@ answer read_git_entry(const std::string& top, const struct ::stat& entry, reposi
 }
 
 answer look(const std::string& dir, repository& repo) {
-  struct ::stat here{}, entry{};
+  struct ::stat here {
+  }, entry{};
   if (!lstat_path(dir, here)) return answer::ask_git;
   const dev_t device = here.st_dev;
   std::string top = dir;
@@ -181,9 +183,12 @@ result<std::optional<repository>> find_repository(const program& git, const std:
     VX_TRY_LET(std::string real, fs::real_path(dir));
     repository repo;
     switch (look(real, repo)) {
-      case answer::none: return std::optional<repository>();
-      case answer::found: return std::optional<repository>(std::move(repo));
-      case answer::ask_git: break;
+      case answer::none:
+        return std::optional<repository>();
+      case answer::found:
+        return std::optional<repository>(std::move(repo));
+      case answer::ask_git:
+        break;
     }
   }
   return ask_repository(git, dir);

@@ -133,13 +133,23 @@ class config_parser {
     c = in_[at_];
     if (c == '\r' && at_ + 1 < in_.size() && in_[at_ + 1] == '\n') c = in_[++at_];
     switch (c) {
-      case '\n': continued = true; return true;
-      case 'n': c = '\n'; return true;
-      case 't': c = '\t'; return true;
-      case 'b': c = '\b'; return true;
+      case '\n':
+        continued = true;
+        return true;
+      case 'n':
+        c = '\n';
+        return true;
+      case 't':
+        c = '\t';
+        return true;
+      case 'b':
+        c = '\b';
+        return true;
       case '\\':
-      case '"': return true;
-      default: return false;
+      case '"':
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -220,7 +230,11 @@ std::optional<std::string> system_config(const program& git) {
   if (!real || (*real != "/usr/bin/git" && *real != "/bin/git")) return std::nullopt;
   auto fd = fs::open_at(fs::k_cwd, *real, O_RDONLY);
   std::array<char, 4> magic{};
-  if (!fd || ::read(fd->get(), magic.data(), magic.size()) != 4 || std::string_view(magic.data(), 4) != "\x7f" "ELF") return std::nullopt;
+  if (!fd || ::read(fd->get(), magic.data(), magic.size()) != 4 ||
+      std::string_view(magic.data(), 4) !=
+          "\x7f"
+          "ELF")
+    return std::nullopt;
   return "/etc/gitconfig";
 #else
   (void)git;
@@ -326,14 +340,15 @@ std::vector<std::string> outside_attribute_sources(const repository& repo, const
   return sources;
 }
 
-result<std::vector<bool>> attribute_carriers(const program& git, const std::string& dir, const std::vector<std::string_view>& paths,
-                                             const cancel_token* cancel) {
+result<std::vector<bool>> attribute_carriers(const program& git, const std::string& dir,
+                                             const std::vector<std::string_view>& paths, const cancel_token* cancel) {
   std::vector<bool> carries(paths.size(), false);
   std::string ask;
   for (const std::string_view p : paths) ask.append(p).push_back('\0');
   if (ask.empty()) return carries;
   VX_TRY_LET(program::output got,
-             git.run(dir, {"check-attr", "-z", "--stdin", "text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}, ask, cancel));
+             git.run(dir, {"check-attr", "-z", "--stdin", "text", "crlf", "eol", "ident", "filter", "working-tree-encoding"},
+                     ask, cancel));
   if (got.exit_code != 0) return fail(errc::IO, "git check-attr failed: " + got.err);
   mark_carriers(got.out, paths, carries);
   return carries;

@@ -23,9 +23,9 @@ bool parse_config(std::string_view text, const std::function<void(const config_v
 std::optional<bool> config_bool(const std::optional<std::string>& value);
 
 struct settings {
-  bool converts_all = false;                   ///< core.autocrlf true or input, attributes from a tree: no index id may be trusted
+  bool converts_all = false;  ///< core.autocrlf true or input, attributes from a tree: no index id may be trusted
   bool file_mode = true;
-  std::vector<std::string> attribute_files;    ///< global and system attribute files, absolute; they need not exist
+  std::vector<std::string> attribute_files;  ///< global and system attribute files, absolute; they need not exist
 };
 /// Reads the config files when they are plain and git's system paths are known, else `git var -l`.
 result<settings> read_settings(const program& git, const repository& repo);
@@ -37,7 +37,7 @@ result<settings> ask_settings(const program& git, const repository& repo);
 std::vector<std::string> outside_attribute_sources(const repository& repo, const settings& set);
 
 /// Which of the paths carry text, crlf, eol, ident, filter or working-tree-encoding in any state but unset or unspecified.
-result<std::vector<bool>> attribute_carriers(const program& git, const std::string& dir, const std::vector<std::string_view>& paths,
-                                             const cancel_token* cancel = nullptr);
+result<std::vector<bool>> attribute_carriers(const program& git, const std::string& dir,
+                                             const std::vector<std::string_view>& paths, const cancel_token* cancel = nullptr);
 
 }  // namespace vx::git

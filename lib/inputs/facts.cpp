@@ -131,7 +131,9 @@ result<selected> facts::select(const selector& s) {
   return impl_->describe_files(p);
 }
 
-result<std::optional<std::string>> facts::manifest_identity(const std::string& project_dir) { return impl_->manifest(project_dir); }
+result<std::optional<std::string>> facts::manifest_identity(const std::string& project_dir) {
+  return impl_->manifest(project_dir);
+}
 
 void facts::forget_paths(const std::vector<std::string>& paths) { impl_->living.forget_paths(paths); }
 void facts::forget_project(const std::string& project_dir, const std::shared_ptr<const std::vector<std::string>>& nested) {
@@ -140,7 +142,9 @@ void facts::forget_project(const std::string& project_dir, const std::shared_ptr
 void facts::forget_workspace() { impl_->living.forget_region("", nullptr); }
 
 result<facts::description> facts::describe(const selector& s) { return impl_->describe(s); }
-std::optional<std::string> facts::moved(const selector& s, const description& d, strictness how) { return impl_->moved(s, d, how); }
+std::optional<std::string> facts::moved(const selector& s, const description& d, strictness how) {
+  return impl_->moved(s, d, how);
+}
 
 void facts::flush_memos() { impl_->hash.flush(); }
 

@@ -23,9 +23,9 @@ struct facts::impl {
 
   // Selection (select.cpp).
   struct picked {
-    std::vector<const file*> files;        ///< sorted by path, each once
-    table_ptr project, workspace;          ///< workspace: null when not asked
-    bool nothing = false;                  ///< `files` declares something and selects nothing
+    std::vector<const file*> files;  ///< sorted by path, each once
+    table_ptr project, workspace;    ///< workspace: null when not asked
+    bool nothing = false;            ///< `files` declares something and selects nothing
   };
   result<picked> pick(const selector& s);
   result<selected> describe_files(const picked& p);
@@ -44,10 +44,10 @@ struct facts::impl {
   std::shared_ptr<pool> bytes = std::make_shared<pool>();
   hasher hash;
   std::atomic<cache::index*> memo;
-  std::int64_t clock_offset_ns;            ///< wall minus monotonic at the start
+  std::int64_t clock_offset_ns;  ///< wall minus monotonic at the start
 
   start_listing listing;
-  tree_context tree;                       ///< complete after wait()
+  tree_context tree;  ///< complete after wait()
   living_files living;
   std::optional<failure> open_failure;
   std::vector<std::string> notices;
@@ -65,9 +65,9 @@ struct facts::impl {
   std::map<std::string, shared_match> matches;
 
   mutable std::mutex sparse_mutex;
-  std::vector<bool> sparse_hit;            ///< by position in listing.sparse_absent
+  std::vector<bool> sparse_hit;  ///< by position in listing.sparse_absent
 
-  std::thread gatherer;                    ///< last: it uses what stands above
+  std::thread gatherer;  ///< last: it uses what stands above
 };
 
 }  // namespace vx::inputs

@@ -21,8 +21,8 @@ bool same_stamps(const fs::stat_info& a, const fs::stat_info& b) noexcept {
 
 bool fits(const cache::file_memo& row, const fs::stat_info& info) noexcept {
   std::int64_t mtime = 0, ctime = 0;
-  return row.size == info.size && row.ino == info.ino && info.mtime.to_ns(mtime) && info.ctime.to_ns(ctime) && row.mtime_ns == mtime &&
-         row.ctime_ns == ctime;
+  return row.size == info.size && row.ino == info.ino && info.mtime.to_ns(mtime) && info.ctime.to_ns(ctime) &&
+         row.mtime_ns == mtime && row.ctime_ns == ctime;
 }
 
 std::uint8_t id_size(key::object_format f) noexcept { return f == key::object_format::sha1 ? 20 : 32; }

@@ -47,7 +47,7 @@ class hasher {
   file_clock clock_;
   std::atomic<cache::index*> memo_{nullptr};
   key::object_format format_ = key::object_format::sha1;
-  std::mutex mutex_;        // one resolution at a time; it is parallel inside
+  std::mutex mutex_;  // one resolution at a time; it is parallel inside
   std::mutex rows_mutex_;
   memo_rows learned_;
 };

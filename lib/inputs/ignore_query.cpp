@@ -97,7 +97,8 @@ result<std::vector<bool>> ignore_query::ask(const std::vector<std::string>& path
   for (const std::string& p : paths) use_rules_for(p);
   std::vector<bool> out(paths.size(), false);
   if (tree_.git == nullptr || tree_.repo == nullptr) {
-    for (std::size_t i = 0; i < paths.size(); ++i) out[i] = walked_.ignored(paths[i], fs::exists_at(tree_.root_fd, paths[i] + "/"));
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      out[i] = walked_.ignored(paths[i], fs::exists_at(tree_.root_fd, paths[i] + "/"));
     return out;
   }
   std::vector<std::string> dirs;
@@ -118,7 +119,8 @@ result<std::vector<bool>> ignore_query::ask_git(const std::vector<std::string>& 
   std::vector<bool> out;
   for (std::size_t begin = 0; begin < paths.size();) {
     std::size_t end = begin, bytes = 0;
-    while (end < paths.size() && end - begin < k_round_paths && (end == begin || bytes + paths[end].size() < k_round_bytes)) bytes += paths[end++].size();
+    while (end < paths.size() && end - begin < k_round_paths && (end == begin || bytes + paths[end].size() < k_round_bytes))
+      bytes += paths[end++].size();
     auto part = ask_chunk(paths, begin, end);
     if (!part) {
       stop();
@@ -139,7 +141,8 @@ result<std::vector<bool>> ignore_query::ask_chunk(const std::vector<std::string>
     process_.emplace(std::move(started));
   }
   std::string ask;
-  for (std::size_t i = begin; i < end; ++i) ask.append("./").append(paths[i]).push_back('\0');  // a name may begin like pathspec magic
+  for (std::size_t i = begin; i < end; ++i)
+    ask.append("./").append(paths[i]).push_back('\0');  // a name may begin like pathspec magic
   if (!write_quietly(process_->in().get(), ask)) return fail(errc::IO, "git check-ignore ended");
   std::vector<bool> out;
   std::array<char, 65536> buffer;

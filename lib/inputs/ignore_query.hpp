@@ -1,4 +1,5 @@
-// "Would git ignore this path?" for paths that appear during a run: one `git check-ignore` answers them all (keys.md 15.1, 16, 17.2).
+// "Would git ignore this path?" for paths that appear during a run: one `git check-ignore` answers them all (keys.md 15.1,
+// 16, 17.2).
 #pragma once
 
 #include <map>
@@ -41,11 +42,11 @@ class ignore_query {
   void stop();
 
   const tree_context& tree_;
-  ignore_rules walked_;                                 // without git
+  ignore_rules walked_;  // without git
   std::optional<subprocess> process_;
-  std::string unread_;                                  // of its output
-  std::map<std::string, bool, std::less<>> dirs_;       // what was answered about directories
-  std::set<std::string, std::less<>> unsure_;           // directories whose rules may be newer than the process
+  std::string unread_;                             // of its output
+  std::map<std::string, bool, std::less<>> dirs_;  // what was answered about directories
+  std::set<std::string, std::less<>> unsure_;      // directories whose rules may be newer than the process
 };
 
 }  // namespace vx::inputs

@@ -21,29 +21,29 @@
 namespace vx::inputs {
 
 struct start_request {
-  std::string root;                            ///< absolute, real
-  const environment* env = nullptr;            ///< must outlive the facts
-  cache::index* memo = nullptr;                ///< may be null: no memo; may also be given later by set_memo()
+  std::string root;                  ///< absolute, real
+  const environment* env = nullptr;  ///< must outlive the facts
+  cache::index* memo = nullptr;      ///< may be null: no memo; may also be given later by set_memo()
   const cancel_token* cancel = nullptr;
 };
 
 /// What one task declares, compiled. `project_dir` "" is the root project.
 struct selector {
   std::string project_dir;
-  std::shared_ptr<const std::vector<std::string>> nested;   ///< PROJECT-relative, sorted; null = none
+  std::shared_ptr<const std::vector<std::string>> nested;  ///< PROJECT-relative, sorted; null = none
   glob::matcher files, workspace_files;
   bool has_workspace_files = false;
-  std::vector<std::string> file_entries, workspace_entries; ///< as declared: the literal checks need them
-  glob::matcher own_outputs, own_workspace_outputs;         ///< subtracted from the inputs (minus their `!` entries)
-  bool subtract_outputs = true;                             ///< false for uncached tasks
+  std::vector<std::string> file_entries, workspace_entries;  ///< as declared: the literal checks need them
+  glob::matcher own_outputs, own_workspace_outputs;          ///< subtracted from the inputs (minus their `!` entries)
+  bool subtract_outputs = true;                              ///< false for uncached tasks
 };
 
 /// The files of a declaration, sorted by path, with identities. Views stay valid as long as this object lives.
 struct selected {
-  std::vector<key::input_item> items;          ///< root-relative paths
-  std::shared_ptr<const void> keep;            ///< owns the bytes behind the views
-  bool matched_nothing = false;                ///< a non-empty declaration that selects nothing
-  bool incomplete = false;                     ///< a file kept changing while it was hashed: run, do not save
+  std::vector<key::input_item> items;  ///< root-relative paths
+  std::shared_ptr<const void> keep;    ///< owns the bytes behind the views
+  bool matched_nothing = false;        ///< a non-empty declaration that selects nothing
+  bool incomplete = false;             ///< a file kept changing while it was hashed: run, do not save
 };
 
 class facts {
@@ -59,13 +59,15 @@ class facts {
   /// Joins the listing. Failure only for trouble that refuses a run; "no git" falls back to the walk with a notice.
   status wait();
   bool uses_git() const noexcept;
-  const std::vector<std::string>& notices() const noexcept;     ///< "not a git work tree: ..." once
+  const std::vector<std::string>& notices() const noexcept;  ///< "not a git work tree: ..." once
   /// dirty for the run record: some tracked file differs or an untracked file exists. nullopt outside git. May hash files.
   std::optional<bool> dirty() const;
-  /// "N input files lie outside the sparse checkout ...": what select() left out so far; nullopt when nothing. For the end of a run.
+  /// "N input files lie outside the sparse checkout ...": what select() left out so far; nullopt when nothing. For the end of a
+  /// run.
   std::optional<std::string> sparse_notice() const;
 
-  /// Hashes what is not known yet in these project directories, at once and in parallel. Optional: select() hashes what it needs.
+  /// Hashes what is not known yet in these project directories, at once and in parallel. Optional: select() hashes what it
+  /// needs.
   void prefetch(const std::vector<std::string>& project_dirs);
   /// Resolves a declaration. Failure = an error at key time of that task (literal that can be no input, unreadable file).
   /// Cheap for clean tracked files: no read, no SQL.
@@ -80,9 +82,9 @@ class facts {
 
   // Truth checks (keys.md 17).
   struct description {
-    std::int64_t described_ns = 0;             ///< wall clock immediately before the spawn
+    std::int64_t described_ns = 0;  ///< wall clock immediately before the spawn
     selected files;
-    std::shared_ptr<const void> dirs;          ///< stamps of listed directories a glob can reach
+    std::shared_ptr<const void> dirs;  ///< stamps of listed directories a glob can reach
   };
   /// Taken immediately before the spawn, after the key was derived again from the same selector.
   result<description> describe(const selector& s);
@@ -99,7 +101,8 @@ class facts {
   std::unique_ptr<impl> impl_;
 };
 
-/// The racy window (keys.md 12.3) in nanoseconds for a stamp: 50 ms, plus 1 s for a whole-second stamp, plus 2 s for an even one.
+/// The racy window (keys.md 12.3) in nanoseconds for a stamp: 50 ms, plus 1 s for a whole-second stamp, plus 2 s for an even
+/// one.
 std::int64_t racy_window_ns(fs::timestamp t) noexcept;
 
 }  // namespace vx::inputs

@@ -23,8 +23,8 @@ enum class on_disk : std::uint8_t { absent, untrusted, trusted, trusted_executab
 
 bool agrees(const git::index_entry& e, const fs::stat_info& st) noexcept {
   return st.size < (std::uint64_t{1} << 32) && static_cast<std::uint32_t>(st.size) == e.size &&
-         static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec && st.ctime.ns == e.ctime_ns &&
-         static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
+         static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec &&
+         st.ctime.ns == e.ctime_ns && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
 }
 
 class index_judge {
@@ -79,7 +79,8 @@ void age_by_shared_index(const git::repository& repo, git::index_snapshot& index
 
 class gatherer {
  public:
-  gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes, start_listing& out)
+  gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
+           start_listing& out)
       : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), bytes_(bytes), out_(out) {}
 
   void run() {
@@ -116,7 +117,9 @@ class gatherer {
     }
     const bool known = read_git();
     if (asking.joinable()) asking.join();
-    return known && take_others(others) && out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0 ? true : empty_or_refused(known);
+    return known && take_others(others) && out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0
+               ? true
+               : empty_or_refused(known);
   }
 
   result<git::program::output> ask_others() const {
@@ -130,7 +133,9 @@ class gatherer {
     if (!out_.repo->prefix.empty()) {
       const auto ignored = git_ignores(tree, "");
       if (!ignored) return refuse(ignored.error());
-      if (*ignored) return refuse("not a git work tree: the enclosing repository " + text::escape(out_.repo->worktree, true) + " ignores this directory");
+      if (*ignored)
+        return refuse("not a git work tree: the enclosing repository " + text::escape(out_.repo->worktree, true) +
+                      " ignores this directory");
     }
     return true;
   }
@@ -233,7 +238,8 @@ class gatherer {
     }
     for (const std::string& dir : links_) list_nested(tree, dir, inner);
     out_.nested = std::move(inner.nested);
-    for (const region_listing::item& item : inner.files) out_.files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
+    for (const region_listing::item& item : inner.files)
+      out_.files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
     merge(tracked);
     return true;
   }
@@ -267,14 +273,15 @@ class gatherer {
   const cancel_token* cancel_;
   pool& bytes_;
   start_listing& out_;
-  std::vector<on_disk> states_;       // by index entry
-  std::vector<std::string> links_;    // gitlinks and untracked repositories
+  std::vector<on_disk> states_;     // by index entry
+  std::vector<std::string> links_;  // gitlinks and untracked repositories
   dropped_names untracked_names_;
 };
 
 }  // namespace
 
-void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes, start_listing& out) {
+void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
+            start_listing& out) {
   gatherer(root, root_fd, env, cancel, bytes, out).run();
 }
 

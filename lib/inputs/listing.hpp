@@ -33,18 +33,20 @@ struct start_listing {
   std::optional<git::repository> repo;
   git::settings settings;
   git::index_snapshot index;
-  std::vector<prober::dir_stamp> dirs;         ///< that hold or enclose tracked files; sorted, each once
-  std::int64_t dirs_ns = 0;                    ///< wall clock before the first of them was looked at
-  std::vector<std::string_view> sparse_absent; ///< skip-worktree and not on disk
-  std::vector<std::string_view> absent;        ///< tracked and not on disk, else
-  std::vector<std::string> nested;             ///< directories of nested repositories
+  std::vector<prober::dir_stamp> dirs;          ///< that hold or enclose tracked files; sorted, each once
+  std::int64_t dirs_ns = 0;                     ///< wall clock before the first of them was looked at
+  std::vector<std::string_view> sparse_absent;  ///< skip-worktree and not on disk
+  std::vector<std::string_view> absent;         ///< tracked and not on disk, else
+  std::vector<std::string> nested;              ///< directories of nested repositories
   bool has_untracked = false;
 };
 
 /// Gathers everything on the calling thread and helpers. Never fails: what can't be learned from git is walked.
-void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes, start_listing& out);
+void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
+            start_listing& out);
 
-/// Takes the index ids away from files whose attributes convert or whose blobs have another size (keys.md 10, 11). `memo` may be null.
+/// Takes the index ids away from files whose attributes convert or whose blobs have another size (keys.md 10, 11). `memo` may
+/// be null.
 status settle_trust(const tree_context& tree, start_listing& listing, cache::index* memo, pool& bytes);
 
 }  // namespace vx::inputs

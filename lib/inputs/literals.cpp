@@ -42,7 +42,8 @@ status literal_check::check(const std::string& path, std::string_view field, con
   failure f;
   f.code = errc::CONFIG;
   f.path = path;
-  f.message = "cache.inputs." + std::string(field) + " names \"" + text::escape(fenced ? path::relative_to(path, from) : std::string_view(path), true) +
+  f.message = "cache.inputs." + std::string(field) + " names \"" +
+              text::escape(fenced ? path::relative_to(path, from) : std::string_view(path), true) +
               "\", which can be no input: " + why;
   return fail(std::move(f));
 }
@@ -52,7 +53,8 @@ result<std::string> literal_check::reason(const std::string& path, const fs::sta
   if (fenced && fence(s_.nested.get()).holds_dir(path::relative_to(path, s_.project_dir))) {
     return std::string("it lies in a nested project, which owns its files");
   }
-  if (!probe_.is_real_dir(path::parent(path))) return std::string("it lies behind a symbolic link; declare the link, or what it points to");
+  if (!probe_.is_real_dir(path::parent(path)))
+    return std::string("it lies behind a symbolic link; declare the link, or what it points to");
   if (is_below_node_modules(path) || path::base_name(path) == "node_modules") {
     return std::string("untracked files below node_modules are no inputs");
   }

@@ -59,8 +59,9 @@ void living_files::forget_region(std::string dir, nested_dirs nested) {
   const std::lock_guard lock(mutex_);
   for (auto at = outside_.begin(); at != outside_.end();) at = r.covers(at->first) ? outside_.erase(at) : std::next(at);
   for (auto at = apart_.begin(); at != apart_.end();) at = meets(at->first, r.dir) ? apart_.erase(at) : std::next(at);
-  const bool known = std::any_of(dead_regions_.begin(), dead_regions_.end(),
-                                 [&](const region& d) { return d.dir == r.dir && (d.nested == r.nested || d.nested == nullptr); });
+  const bool known = std::any_of(dead_regions_.begin(), dead_regions_.end(), [&](const region& d) {
+    return d.dir == r.dir && (d.nested == r.nested || d.nested == nullptr);
+  });
   if (!known) dead_regions_.push_back(std::move(r));
   any_dead_.store(true, std::memory_order_release);
 }
@@ -69,7 +70,8 @@ living_files::dead_facts living_files::take_dead(const std::string* scope) {
   dead_facts out;
   const std::lock_guard lock(mutex_);
   const auto wanted = [scope](std::string_view p) { return scope == nullptr || meets(p, *scope); };
-  const auto split = std::partition(dead_regions_.begin(), dead_regions_.end(), [&](const region& r) { return !wanted(r.dir); });
+  const auto split =
+      std::partition(dead_regions_.begin(), dead_regions_.end(), [&](const region& r) { return !wanted(r.dir); });
   out.regions.assign(std::make_move_iterator(split), std::make_move_iterator(dead_regions_.end()));
   dead_regions_.erase(split, dead_regions_.end());
   const auto [first, last] = names_below(dead_paths_.begin(), dead_paths_.end(), scope == nullptr ? std::string_view() : *scope,
@@ -77,7 +79,8 @@ living_files::dead_facts living_files::take_dead(const std::string* scope) {
   out.paths.assign(first, last);
   dead_paths_.erase(first, last);
   for (std::string_view above = scope == nullptr ? std::string_view() : *scope; !above.empty(); above = path::parent(above)) {
-    if (const auto at = dead_paths_.find(above); at != dead_paths_.end()) out.paths.push_back(std::move(dead_paths_.extract(at).value()));
+    if (const auto at = dead_paths_.find(above); at != dead_paths_.end())
+      out.paths.push_back(std::move(dead_paths_.extract(at).value()));
   }
   any_dead_.store(!dead_regions_.empty() || !dead_paths_.empty(), std::memory_order_release);
   return out;
@@ -143,7 +146,8 @@ result<void> living_files::revive_paths(const table& now, const dead_facts& dead
     const file* listed = now.find(p);
     const file_range below = now.below(p);
     const bool was_tracked = (listed != nullptr && listed->tracked) || absent_.find(p) != absent_.end();
-    if (listed == nullptr && below.first == below.second && !was_tracked && (is_dropped_name(p) || ignores_.known_ignored(p))) continue;
+    if (listed == nullptr && below.first == below.second && !was_tracked && (is_dropped_name(p) || ignores_.known_ignored(p)))
+      continue;
     fs::stat_info info;
     probe.probe(p, info);
     if (info.kind == fs::kind::dir) {
@@ -236,7 +240,8 @@ result<table_ptr> living_files::project_apart(const std::string& dir) {
   std::shared_ptr<table> own;
   if (!listed.files.empty()) {
     own = std::make_shared<table>();
-    for (const region_listing::item& item : listed.files) own->files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
+    for (const region_listing::item& item : listed.files)
+      own->files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
   }
   const std::lock_guard lock(mutex_);
   apart_[dir] = own;

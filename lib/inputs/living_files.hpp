@@ -55,7 +55,7 @@ class living_files {
   /// What replaces what in the next table.
   struct changes {
     std::vector<region> regions;
-    std::map<std::string, const file*, std::less<>> puts;   // sorted; null: removed
+    std::map<std::string, const file*, std::less<>> puts;  // sorted; null: removed
     bool empty() const noexcept { return regions.empty() && puts.empty(); }
   };
 
@@ -76,15 +76,15 @@ class living_files {
   table_ptr table_;
   std::vector<region> dead_regions_;
   std::set<std::string, std::less<>> dead_paths_;
-  std::map<std::string, table_ptr, std::less<>> apart_;      // null: looked at, an ordinary project without files
+  std::map<std::string, table_ptr, std::less<>> apart_;  // null: looked at, an ordinary project without files
   std::map<std::string, slot*, std::less<>> outside_;
   std::atomic<bool> any_dead_{false};
 
   std::mutex refresh_mutex_;  // one refresh at a time; guards what follows
   ignore_query ignores_;
-  std::set<std::string, std::less<>> absent_;                // tracked and not on disk
+  std::set<std::string, std::less<>> absent_;  // tracked and not on disk
   std::vector<std::string> nested_;
-  std::deque<file> made_;                                    // files of puts, until applied
+  std::deque<file> made_;  // files of puts, until applied
 };
 
 }  // namespace vx::inputs

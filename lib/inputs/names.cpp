@@ -18,7 +18,8 @@ bool is_scratch_dir(std::string_view name) noexcept {
 bool is_dropped_dir(std::string_view name) noexcept { return name == ".git" || name == ".vx" || is_scratch_dir(name); }
 
 bool is_dropped_file(std::string_view name) noexcept {
-  return name.ends_with(".tsbuildinfo") || name.ends_with(".bun-build") || name == "vx-lock.json" || name == ".git" || name == ".vx";
+  return name.ends_with(".tsbuildinfo") || name.ends_with(".bun-build") || name == "vx-lock.json" || name == ".git" ||
+         name == ".vx";
 }
 
 dropped_names::verdict judge_dir(std::string_view dir) noexcept {
@@ -46,7 +47,9 @@ dropped_names::verdict dropped_names::of(std::string_view path) noexcept {
   return v;
 }
 
-bool is_dropped_name(std::string_view path) noexcept { return judge_dir(path::parent(path)).dropped || is_dropped_file(path::base_name(path)); }
+bool is_dropped_name(std::string_view path) noexcept {
+  return judge_dir(path::parent(path)).dropped || is_dropped_file(path::base_name(path));
+}
 bool is_below_node_modules(std::string_view path) noexcept { return judge_dir(path::parent(path)).below_node_modules; }
 
 }  // namespace vx::inputs

@@ -29,7 +29,8 @@ class dropped_names {
 /// Is a project-relative path inside one of the nested projects? Remembers the last directory.
 class fence {
  public:
-  explicit fence(const std::vector<std::string>* nested) noexcept : nested_(nested != nullptr && !nested->empty() ? nested : nullptr) {}
+  explicit fence(const std::vector<std::string>* nested) noexcept
+      : nested_(nested != nullptr && !nested->empty() ? nested : nullptr) {}
   bool open() const noexcept { return nested_ == nullptr; }
   bool holds(std::string_view path) noexcept {
     if (nested_ == nullptr) return false;

@@ -83,8 +83,11 @@ class region_lister {
       const std::string dir = std::move(open_.back());
       open_.pop_back();
       switch (classify(tree_, dir)) {
-        case nested_kind::skip: break;
-        case nested_kind::walk: walk(dir, dir); break;
+        case nested_kind::skip:
+          break;
+        case nested_kind::walk:
+          walk(dir, dir);
+          break;
         case nested_kind::own_git: {
           out_.nested.push_back(dir);
           const auto listed = ask(dir);
@@ -97,8 +100,9 @@ class region_lister {
 
   /// False: git has no answer.
   result<bool> ask(const std::string& dir) {
-    VX_TRY_LET(git::program::output got, tree_.git->run(path::join(tree_.root, dir), {"ls-files", "-t", "-s", "--others", "--exclude-standard", "-z"},
-                                                        {}, tree_.cancel));
+    VX_TRY_LET(git::program::output got,
+               tree_.git->run(path::join(tree_.root, dir), {"ls-files", "-t", "-s", "--others", "--exclude-standard", "-z"}, {},
+                              tree_.cancel));
     if (got.exit_code != 0) return false;
     prober probe(tree_.root_fd);
     std::string last;  // stages of one path stand together
@@ -137,7 +141,8 @@ class region_lister {
 void sort_unique(region_listing& l) {
   using item = region_listing::item;
   std::sort(l.files.begin(), l.files.end(), [](const item& a, const item& b) { return a.path < b.path; });
-  l.files.erase(std::unique(l.files.begin(), l.files.end(), [](const item& a, const item& b) { return a.path == b.path; }), l.files.end());
+  l.files.erase(std::unique(l.files.begin(), l.files.end(), [](const item& a, const item& b) { return a.path == b.path; }),
+                l.files.end());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Listing of one directory after the run began, and of nested repositories at any time: names only, hashed by content (keys.md 13, 16).
+// Listing of one directory after the run began, and of nested repositories at any time: names only, hashed by content (keys.md
+// 13, 16).
 #pragma once
 
 #include <string>
@@ -13,21 +14,21 @@ namespace vx::inputs {
 
 /// Where a listing happens.
 struct tree_context {
-  std::string root;                            ///< absolute, real
+  std::string root;  ///< absolute, real
   int root_fd = -1;
-  const git::program* git = nullptr;           ///< null: the walk
+  const git::program* git = nullptr;  ///< null: the walk
   const git::repository* repo = nullptr;
   const cancel_token* cancel = nullptr;
 };
 
 struct region_listing {
   struct item {
-    std::string path;                          ///< root-relative; exists as a file or link when listed
+    std::string path;  ///< root-relative; exists as a file or link when listed
     bool tracked = false;
   };
-  std::vector<item> files;                     ///< sorted, each once; dropped names left out
-  std::vector<std::string> absent;             ///< tracked, not on disk
-  std::vector<std::string> nested;             ///< directories of nested repositories inside
+  std::vector<item> files;          ///< sorted, each once; dropped names left out
+  std::vector<std::string> absent;  ///< tracked, not on disk
+  std::vector<std::string> nested;  ///< directories of nested repositories inside
 };
 
 /// What the directory holds by git's word (its own git, for a nested repository), else by the walk.

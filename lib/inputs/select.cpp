@@ -20,7 +20,9 @@ std::string_view in_project(std::string_view path, std::string_view dir) noexcep
 class own_outputs {
  public:
   explicit own_outputs(const selector& s)
-      : s_(s), project_(s.subtract_outputs && !s.own_outputs.empty()), workspace_(s.subtract_outputs && !s.own_workspace_outputs.empty()) {}
+      : s_(s),
+        project_(s.subtract_outputs && !s.own_outputs.empty()),
+        workspace_(s.subtract_outputs && !s.own_workspace_outputs.empty()) {}
   bool hold(std::string_view path) const noexcept {
     if (workspace_ && s_.own_workspace_outputs.match(path)) return true;
     return project_ && path::is_within(path, s_.project_dir) && s_.own_outputs.match(path::relative_to(path, s_.project_dir));
@@ -139,7 +141,9 @@ result<facts::impl::picked> facts::impl::pick(const selector& s) {
       for (std::size_t i = 0; i < sparse_hit.size(); ++i) {
         const std::string_view path = listing.sparse_absent[i];
         const bool inside = path::is_within(path, s.project_dir) && !nested.holds(in_project(path, s.project_dir));
-        if ((inside && s.files.match(in_project(path, s.project_dir))) || (s.has_workspace_files && s.workspace_files.match(path))) sparse_hit[i] = true;
+        if ((inside && s.files.match(in_project(path, s.project_dir))) ||
+            (s.has_workspace_files && s.workspace_files.match(path)))
+          sparse_hit[i] = true;
       }
     }
     return p;
@@ -151,7 +155,8 @@ result<selected> facts::impl::describe_files(const picked& p) {
   out.matched_nothing = p.nothing;
   std::vector<hasher::job> jobs;
   for (const file* f : p.files) {
-    if (f->content != nullptr && f->content->is.load(std::memory_order_acquire) == slot::state::unknown) jobs.push_back({f->path, f->content});
+    if (f->content != nullptr && f->content->is.load(std::memory_order_acquire) == slot::state::unknown)
+      jobs.push_back({f->path, f->content});
   }
   if (!jobs.empty()) hash.resolve(std::move(jobs));
   out.items.reserve(p.files.size());
@@ -185,11 +190,14 @@ result<std::optional<std::string>> facts::impl::manifest(const std::string& proj
   if (s == nullptr) return std::optional<std::string>(listed->identity);
   if (listed != nullptr && s->is.load(std::memory_order_acquire) == slot::state::unknown) hash.resolve({{listed->path, s}});
   switch (s->is.load(std::memory_order_acquire)) {
-    case slot::state::unreadable: return fail_sys(s->error, "cannot read", path::join(project_dir, "package.json"));
+    case slot::state::unreadable:
+      return fail_sys(s->error, "cannot read", path::join(project_dir, "package.json"));
     case slot::state::unknown:
-    case slot::state::absent: return std::optional<std::string>();
+    case slot::state::absent:
+      return std::optional<std::string>();
     case slot::state::known:
-    case slot::state::unstable: break;
+    case slot::state::unstable:
+      break;
   }
   return std::optional<std::string>(s->identity());
 }

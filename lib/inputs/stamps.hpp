@@ -11,7 +11,8 @@
 
 namespace vx::inputs {
 
-/// lstat relative to `dir`. False: not there, or not to be reached; `info.kind` is none then. `error` gets errno (0 for absence).
+/// lstat relative to `dir`. False: not there, or not to be reached; `info.kind` is none then. `error` gets errno (0 for
+/// absence).
 bool lstat_view(int dir, std::string_view path, fs::stat_info& info, int* error = nullptr);
 
 /// lstats paths in sorted order and, once each, the directories that hold them: a path below a link counts as absent.

@@ -1,5 +1,5 @@
-// The files of a workspace as one sorted table, and what is known about each. Tables are immutable values that are replaced; the
-// content facts they point to live as long as the pool.
+// The files of a workspace as one sorted table, and what is known about each. Tables are immutable values that are replaced;
+// the content facts they point to live as long as the pool.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct file {
   std::string_view identity;  ///< from the index, when trusted
   slot* content = nullptr;    ///< null: trusted
   bool tracked = false;
-  bool clean = false;         ///< the index's recorded stat agrees, whatever the trust
+  bool clean = false;  ///< the index's recorded stat agrees, whatever the trust
 };
 
 using file_range = std::pair<std::size_t, std::size_t>;

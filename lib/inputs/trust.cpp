@@ -1,5 +1,5 @@
-// Which index ids lose trust: converting attributes and blobs of another size. Both answers depend on the index's records and the
-// attribute sources alone, so they are remembered under a digest of those.
+// Which index ids lose trust: converting attributes and blobs of another size. Both answers depend on the index's records and
+// the attribute sources alone, so they are remembered under a digest of those.
 #include <algorithm>
 #include <unordered_map>
 
@@ -21,7 +21,8 @@ std::vector<const git::index_entry*> eligible(const git::index_snapshot& index) 
   std::vector<const git::index_entry*> out;
   out.reserve(index.entries.size());
   for (const git::index_entry& e : index.entries) {
-    if (e.stage == 0 && !e.assume_valid && !e.skip_worktree && !e.intent_to_add && e.mode != git::k_mode_gitlink) out.push_back(&e);
+    if (e.stage == 0 && !e.assume_valid && !e.skip_worktree && !e.intent_to_add && e.mode != git::k_mode_gitlink)
+      out.push_back(&e);
   }
   return out;
 }
@@ -191,14 +192,16 @@ class trust_keeper {
     const digest128 now = key::xxh3_128(stamps);
     static constexpr std::string_view k_name = "attribute-dirs";
     if (memo_ != nullptr) {
-      if (const auto row = memo_->meta(k_name); row && row->size() >= 16 && std::string_view(*row).substr(0, 16) == now.view()) {
+      if (const auto row = memo_->meta(k_name);
+          row && row->size() >= 16 && std::string_view(*row).substr(0, 16) == now.view()) {
         return with_root(rooted, split_dirs(std::string_view(*row).substr(16)));
       }
     }
     std::vector<std::string> found;
     for (const prober::dir_stamp& d : listing_.dirs) {
       std::string dir(d.path);
-      if (d.info.kind == fs::kind::dir && fs::exists_at(tree_.root_fd, path::join(dir, k_attributes))) found.push_back(std::move(dir));
+      if (d.info.kind == fs::kind::dir && fs::exists_at(tree_.root_fd, path::join(dir, k_attributes)))
+        found.push_back(std::move(dir));
     }
     if (memo_ != nullptr && settled) {
       std::string row(now.view());

@@ -25,10 +25,13 @@ bool written_since(fs::timestamp ctime, std::int64_t since_ns) noexcept {
 }
 
 /// Perhaps written after a fact of this date.
-bool newer_than(fs::timestamp ctime, std::int64_t date_ns) noexcept { return stamp_ns(ctime) >= date_ns - racy_window_ns(ctime); }
+bool newer_than(fs::timestamp ctime, std::int64_t date_ns) noexcept {
+  return stamp_ns(ctime) >= date_ns - racy_window_ns(ctime);
+}
 
 bool type_differs(std::string_view identity, const fs::stat_info& info) noexcept {
-  return (info.kind == fs::kind::link) != identity.starts_with("120000:") || (info.kind != fs::kind::link && info.kind != fs::kind::file);
+  return (info.kind == fs::kind::link) != identity.starts_with("120000:") ||
+         (info.kind != fs::kind::link && info.kind != fs::kind::file);
 }
 
 }  // namespace
@@ -38,13 +41,14 @@ struct facts::impl::truth_base {
     std::string path;
     std::uint64_t ino = 0;
     fs::timestamp ctime;
+    bool holds_inputs = false;  ///< at any depth
   };
   table_ptr project, workspace;
-  std::vector<std::int64_t> dates;   ///< by item
-  std::string manifest;              ///< identity; "" = none
+  std::vector<std::int64_t> dates;  ///< by item
+  std::string manifest;             ///< identity; "" = none
   std::int64_t manifest_date_ns = 0;
-  std::vector<dir> dirs;             ///< listed directories a glob can reach
-  std::vector<std::string> absent;   ///< literals that named nothing
+  std::vector<dir> dirs;            ///< listed directories a glob can reach
+  std::vector<std::string> absent;  ///< literals that named nothing
 };
 
 namespace {
@@ -86,7 +90,8 @@ std::unordered_set<std::string> reachable_dirs(const selector& s, const table& p
   }
   if (workspace != nullptr) {
     for (const glob::pattern& p : s.workspace_files.positives()) {
-      collect.add(*workspace, workspace->below(p.prefix), p.prefix, [&](std::string_view d) { return s.workspace_files.may_match_below(d); });
+      collect.add(*workspace, workspace->below(p.prefix), p.prefix,
+                  [&](std::string_view d) { return s.workspace_files.may_match_below(d); });
     }
   }
   return dirs;
@@ -107,7 +112,8 @@ bool may_select_below(const selector& s, std::string_view dir) {
   if (is_dropped_name(std::string(dir) + "/x") || path::base_name(dir) == "node_modules") return false;
   const bool inside = path::is_within(dir, s.project_dir);
   const std::string_view below = inside ? path::relative_to(dir, s.project_dir) : std::string_view();
-  if (s.subtract_outputs && (s.own_workspace_outputs.owns_tree(dir) || (inside && s.own_outputs.owns_tree(below)))) return false;
+  if (s.subtract_outputs && (s.own_workspace_outputs.owns_tree(dir) || (inside && s.own_outputs.owns_tree(below))))
+    return false;
   if (inside && !fence(s.nested.get()).holds_dir(below) && s.files.may_match_below(below)) return true;
   return s.has_workspace_files && s.workspace_files.may_match_below(dir);
 }
@@ -144,9 +150,11 @@ result<facts::description> facts::impl::describe(const selector& s) {
   for (const std::string& dir : reachable_dirs(s, *p.project, p.workspace.get())) {
     fs::stat_info info;
     lstat_view(root_fd.get(), dir.empty() ? "." : dir, info);
-    base->dirs.push_back({dir, info.ino, info.ctime});
+    const auto [first, last] = names_below(p.files.begin(), p.files.end(), dir, [](const file* f) { return f->path; });
+    base->dirs.push_back({dir, info.ino, info.ctime, first != last});
   }
-  std::sort(base->dirs.begin(), base->dirs.end(), [](const truth_base::dir& a, const truth_base::dir& b) { return a.path < b.path; });
+  std::sort(base->dirs.begin(), base->dirs.end(),
+            [](const truth_base::dir& a, const truth_base::dir& b) { return a.path < b.path; });
   base->absent = absent_literals(s, root_fd.get());
   base->project = p.project;
   base->workspace = p.workspace;
@@ -184,7 +192,8 @@ class file_judge {
 /// Finds names that the declaration would select and that the listing did not hold.
 class added_files {
  public:
-  added_files(const selector& s, const tree_context& tree, living_files& living, const table& project, const table* workspace, std::int64_t listed_ns)
+  added_files(const selector& s, const tree_context& tree, living_files& living, const table& project, const table* workspace,
+              std::int64_t listed_ns)
       : s_(s), tree_(tree), living_(living), project_(project), workspace_(workspace), listed_ns_(listed_ns) {}
 
   void look_into(std::string dir) { open_.push_back(std::move(dir)); }
@@ -278,7 +287,8 @@ std::optional<std::string> facts::impl::moved(const selector& s, const descripti
     fs::stat_info info;
     lstat_view(root_fd.get(), dir.path.empty() ? "." : dir.path, info);
     if (info.kind != fs::kind::dir) continue;  // its files are gone, which is told above
-    if (info.ino != dir.ino) return dir.path.empty() ? std::string(".") : dir.path;  // another directory in its place
+    if (dir.holds_inputs && info.ino != dir.ino)
+      return dir.path.empty() ? std::string(".") : dir.path;  // another directory in its place
     if (info.ctime != dir.ctime || newer_than(info.ctime, listing.listed_ns)) added.look_into(dir.path);
   }
   for (const std::string& literal : base.absent) added.consider(literal);

@@ -36,7 +36,8 @@ bool ignore_rules::ignored_itself(std::string_view path, bool is_dir) {
 }
 
 bool ignore_rules::ignored(std::string_view path, bool is_dir) {
-  for (std::size_t slash = path.find('/', base_.empty() ? 0 : base_.size() + 1); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
+  for (std::size_t slash = path.find('/', base_.empty() ? 0 : base_.size() + 1); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
     if (ignored_itself(path.substr(0, slash), true)) return true;
   }
   return ignored_itself(path, is_dir);

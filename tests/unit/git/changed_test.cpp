@@ -27,10 +27,22 @@ TEST_CASE("references are checked before git sees them") {
     const char* ref;  // null: refused
     bool direct;
   };
-  const row rows[] = {{"main", "main", false},          {"HEAD~1", "HEAD~1", false},   {"main...HEAD", "main", false}, {"main..HEAD", "main", true},
-                      {"v1^{tree}", "v1^{tree}", false}, {"HEAD^", "HEAD^", false},     {"", nullptr, false},           {"  ", nullptr, false},
-                      {"-x", nullptr, false},            {"^main", nullptr, false},     {"main:a/b", nullptr, false},   {"a..b", nullptr, false},
-                      {"a...b", nullptr, false},         {"..HEAD", nullptr, false},    {"main..", nullptr, false},     {"HEAD^{/fix: it}", "HEAD^{/fix: it}", false},
+  const row rows[] = {{"main", "main", false},
+                      {"HEAD~1", "HEAD~1", false},
+                      {"main...HEAD", "main", false},
+                      {"main..HEAD", "main", true},
+                      {"v1^{tree}", "v1^{tree}", false},
+                      {"HEAD^", "HEAD^", false},
+                      {"", nullptr, false},
+                      {"  ", nullptr, false},
+                      {"-x", nullptr, false},
+                      {"^main", nullptr, false},
+                      {"main:a/b", nullptr, false},
+                      {"a..b", nullptr, false},
+                      {"a...b", nullptr, false},
+                      {"..HEAD", nullptr, false},
+                      {"main..", nullptr, false},
+                      {"HEAD^{/fix: it}", "HEAD^{/fix: it}", false},
                       {"HEAD@{1 day ago}", "HEAD@{1 day ago}", false}};
   for (const row& r : rows) {
     CAPTURE(r.text);
@@ -45,9 +57,12 @@ TEST_CASE("references are checked before git sees them") {
 
 TEST_CASE("the changed set holds committed, staged, unstaged and untracked files from the merge base") {
   git_fixture f;
-  f.sh("mkdir -p p/s; for n in a b c d e; do echo $n >p/s/$n; done; echo x >.gitignore; git add -A; git commit -qm base; git branch feat; "
-       "echo m >p/s/e; git commit -qam upstream; git checkout -q feat; echo 1 >>p/s/a; git commit -qam one; echo 2 >>p/s/b; git add -A; "
-       "echo 3 >>p/s/c; git mv p/s/d p/s/moved; echo n >p/s/new; echo i >x; echo l >p/vx-lock.json");
+  f.sh(
+      "mkdir -p p/s; for n in a b c d e; do echo $n >p/s/$n; done; echo x >.gitignore; git add -A; git commit -qm base; git "
+      "branch feat; "
+      "echo m >p/s/e; git commit -qam upstream; git checkout -q feat; echo 1 >>p/s/a; git commit -qam one; echo 2 >>p/s/b; git "
+      "add -A; "
+      "echo 3 >>p/s/c; git mv p/s/d p/s/moved; echo n >p/s/new; echo i >x; echo l >p/vx-lock.json");
   CHECK(changed(f, "main") == paths{"p/s/a", "p/s/b", "p/s/c", "p/s/d", "p/s/moved", "p/s/new"});
   CHECK(changed(f, "main...HEAD") == changed(f, "main"));
   CHECK(changed(f, "main..HEAD") == paths{"p/s/a", "p/s/b", "p/s/c", "p/s/d", "p/s/e", "p/s/moved", "p/s/new"});
@@ -57,15 +72,19 @@ TEST_CASE("the changed set holds committed, staged, unstaged and untracked files
 
 TEST_CASE("odd names come out as they are") {
   git_fixture f;
-  f.sh("echo 1 >plain; git add -A; git commit -qm 1; echo 2 >$(printf 'n\\nl'); echo 3 >'a\"b'; git add -A; echo 4 >$(printf 'bad\\377')");
+  f.sh(
+      "echo 1 >plain; git add -A; git commit -qm 1; echo 2 >$(printf 'n\\nl'); echo 3 >'a\"b'; git add -A; echo 4 >$(printf "
+      "'bad\\377')");
   CHECK(changed(f, "HEAD") == paths{"a\"b", "bad\xff", "n\nl"});
 }
 
 TEST_CASE("hidden and filtered changes are in the set, and no filter runs") {
   git_fixture f;
-  f.sh("echo 1 >x; echo 1 >y; echo 1 >z.bin; echo '*.bin filter=spy' >.gitattributes; git add -A; git commit -qm 1; "
-       "git update-index --assume-unchanged x; git config filter.spy.clean \"touch '$PWD/spied'; cat\"; git config filter.spy.required true; "
-       "echo 2 >x; sleep 0.01; touch z.bin; git config core.trustctime false; git config core.checkStat minimal");
+  f.sh(
+      "echo 1 >x; echo 1 >y; echo 1 >z.bin; echo '*.bin filter=spy' >.gitattributes; git add -A; git commit -qm 1; "
+      "git update-index --assume-unchanged x; git config filter.spy.clean \"touch '$PWD/spied'; cat\"; git config "
+      "filter.spy.required true; "
+      "echo 2 >x; sleep 0.01; touch z.bin; git config core.trustctime false; git config core.checkStat minimal");
   const paths got = changed(f, "HEAD");
   CHECK(std::find(got.begin(), got.end(), "x") != got.end());
   CHECK(std::find(got.begin(), got.end(), "y") == got.end());
@@ -75,7 +94,9 @@ TEST_CASE("hidden and filtered changes are in the set, and no filter runs") {
 TEST_CASE("unknown references, empty repositories and shallow clones explain themselves") {
   git_fixture f;
   CHECK(changed(f, "main")[0].find("no commit yet") != std::string::npos);
-  f.sh("echo 1 >x; git add x; git commit -qm 1; echo 2 >x; git commit -qam 2; git clone -q --depth 1 \"file://$PWD\" shallow; echo shallow >>.git/info/exclude");
+  f.sh(
+      "echo 1 >x; git add x; git commit -qm 1; echo 2 >x; git commit -qam 2; git clone -q --depth 1 \"file://$PWD\" shallow; "
+      "echo shallow >>.git/info/exclude");
   CHECK(changed(f, "nope")[0].find("nope") != std::string::npos);
   CHECK(changed(f, "nope")[0].find("unshallow") == std::string::npos);
   CHECK(changed(f, "HEAD~5", "/shallow")[0].find("git fetch --unshallow") != std::string::npos);
@@ -84,9 +105,12 @@ TEST_CASE("unknown references, empty repositories and shallow clones explain the
 
 TEST_CASE("a changed nested repository is one path") {
   git_fixture f;
-  f.sh("git init -q ../lib-$$; git -C ../lib-$$ commit -q --allow-empty -m l; (cd ../lib-$$; echo 1 >f; git add f; git commit -qm f); "
-       "git submodule --quiet add \"$PWD/../lib-$$\" sub 2>/dev/null; git commit -qm s; git config submodule.sub.ignore all; echo 2 >sub/f; "
-       "git init -q own; echo 1 >own/x; rm -rf ../lib-$$");
+  f.sh(
+      "git init -q ../lib-$$; git -C ../lib-$$ commit -q --allow-empty -m l; (cd ../lib-$$; echo 1 >f; git add f; git commit "
+      "-qm f); "
+      "git submodule --quiet add \"$PWD/../lib-$$\" sub 2>/dev/null; git commit -qm s; git config submodule.sub.ignore all; "
+      "echo 2 >sub/f; "
+      "git init -q own; echo 1 >own/x; rm -rf ../lib-$$");
   CHECK(changed(f, "HEAD") == paths{"own", "sub"});
 }
 

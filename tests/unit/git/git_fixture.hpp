@@ -22,7 +22,8 @@ struct git_fixture {
   }
   /// A script in the repository, with the fixture's HOME and nothing of the caller's git variables.
   std::string sh(std::string_view script) const {
-    return dir.sh("unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE XDG_CONFIG_HOME; export HOME='" + home.path() + "'; " + std::string(script));
+    return dir.sh("unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE XDG_CONFIG_HOME; export HOME='" + home.path() + "'; " +
+                  std::string(script));
   }
   git::program program() const { return *git::program::find(env); }
   /// The directory, resolved as git resolves it.

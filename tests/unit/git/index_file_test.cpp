@@ -17,10 +17,10 @@ const char* k_files =
     "echo 5 >$(printf '%0120d' 7)-long; git add -A; ";
 
 bool same(const git::index_entry& a, const git::index_entry& b, std::size_t oid) {
-  return a.path == b.path && std::string_view(a.oid, oid) == std::string_view(b.oid, oid) && a.mode == b.mode && a.stage == b.stage &&
-         a.size == b.size && a.ino == b.ino && a.ctime_sec == b.ctime_sec && a.ctime_ns == b.ctime_ns && a.mtime_sec == b.mtime_sec &&
-         a.mtime_ns == b.mtime_ns && a.assume_valid == b.assume_valid && a.skip_worktree == b.skip_worktree &&
-         a.intent_to_add == b.intent_to_add;
+  return a.path == b.path && std::string_view(a.oid, oid) == std::string_view(b.oid, oid) && a.mode == b.mode &&
+         a.stage == b.stage && a.size == b.size && a.ino == b.ino && a.ctime_sec == b.ctime_sec && a.ctime_ns == b.ctime_ns &&
+         a.mtime_sec == b.mtime_sec && a.mtime_ns == b.mtime_ns && a.assume_valid == b.assume_valid &&
+         a.skip_worktree == b.skip_worktree && a.intent_to_add == b.intent_to_add;
 }
 
 void check_equal(const git_fixture& f, const std::string& dir, bool expect_direct) {
@@ -55,18 +55,22 @@ TEST_CASE("the index file and git ls-files tell the same records") {
       {"version 2", "git init -q .", "git update-index --index-version 2", true, 9},
       {"version 3", "git init -q .", "echo n >new; git add -N new; git update-index --skip-worktree a/x", true, 10},
       {"version 4", "git init -q .", "git update-index --index-version 4", true, 9},
-      {"version 4, flags", "git init -q .", "git update-index --index-version 4; echo n >new; git add -N new; git update-index --assume-unchanged a/x", true, 10},
+      {"version 4, flags", "git init -q .",
+       "git update-index --index-version 4; echo n >new; git add -N new; git update-index --assume-unchanged a/x", true, 10},
       {"sha256", "git init -q --object-format=sha256 .", "git commit -qm x", true, 9},
       {"sha256, version 4", "git init -q --object-format=sha256 .", "git update-index --index-version 4", true, 9},
       {"split index", "git init -q .", "git commit -qm x; git update-index --split-index; echo z >z; git add z", false, 10},
       {"untracked cache", "git init -q .", "git update-index --force-untracked-cache; git status >/dev/null", true, 9},
-      {"many files", "git init -q .", "git config feature.manyFiles true; git add -A; git commit -qm x; git status >/dev/null", true, 9},
+      {"many files", "git init -q .", "git config feature.manyFiles true; git add -A; git commit -qm x; git status >/dev/null",
+       true, 9},
       {"assume-unchanged", "git init -q .", "git update-index --assume-unchanged a/x link", true, 9},
       {"conflict", "git init -q -b main .",
-       "git commit -qm 1; git checkout -qb other; echo o >a/x; git commit -qam 2; git checkout -q main; echo m >a/x; git commit -qam 3; "
+       "git commit -qm 1; git checkout -qb other; echo o >a/x; git commit -qam 2; git checkout -q main; echo m >a/x; git "
+       "commit -qam 3; "
        "git merge other >/dev/null 2>&1 || true",
        true, 11},
-      {"gitlink", "git init -q .", "git init -q sub; git -C sub commit -q --allow-empty -m s; git add sub 2>/dev/null", true, 10},
+      {"gitlink", "git init -q .", "git init -q sub; git -C sub commit -q --allow-empty -m s; git add sub 2>/dev/null", true,
+       10},
   };
   for (const layout& l : layouts) {
     CAPTURE(l.name);
@@ -84,14 +88,18 @@ TEST_CASE("the index file and git ls-files tell the same records") {
 
 TEST_CASE("a sparse index is left to git, and its records name every file") {
   git_fixture f;
-  f.sh("mkdir -p a b/c; echo 1 >a/x; echo 2 >b/c/y; echo 3 >top; git add -A; git commit -qm x; git sparse-checkout init --cone --sparse-index; "
-       "git sparse-checkout set a");
+  f.sh(
+      "mkdir -p a b/c; echo 1 >a/x; echo 2 >b/c/y; echo 3 >top; git add -A; git commit -qm x; git sparse-checkout init --cone "
+      "--sparse-index; "
+      "git sparse-checkout set a");
   check_equal(f, f.root(), false);
 }
 
 TEST_CASE("a directory inside the repository gets its part, relative to itself") {
   git_fixture f;
-  f.sh("mkdir -p ws/p ws2; echo '*.a text' >.gitattributes; echo '*.b text' >ws/.gitattributes; echo 1 >ws/p/x; echo 2 >ws2/y; git add -A");
+  f.sh(
+      "mkdir -p ws/p ws2; echo '*.a text' >.gitattributes; echo '*.b text' >ws/.gitattributes; echo 1 >ws/p/x; echo 2 >ws2/y; "
+      "git add -A");
   for (const char* version : {"2", "4"}) {
     f.sh(std::string("git update-index --index-version ") + version);
     check_equal(f, f.root() + "/ws/p", true);

@@ -28,17 +28,21 @@ void check_same(const git::program& git, const std::string& dir) {
 
 TEST_CASE("the repository read from its files is the one git names") {
   git_fixture f("");
-  f.sh("git init -q -b main plain; mkdir -p plain/a/b; echo 1 >plain/a/b/x; git -C plain add -A; git -C plain commit -qm x; "
-       "git init -q --object-format=sha256 sha; git init -q --separate-git-dir=\"$PWD/elsewhere\" moved; "
-       "git -C plain worktree add -q ../linked; git init -q outer; git -C outer submodule --quiet add \"$PWD/plain\" sub 2>/dev/null; "
-       "git init -q --bare bare.git; mkdir none; "
-       "git init -q wt; git -C wt config extensions.worktreeConfig true; git -C wt config --worktree core.sparseCheckout false; "
-       "git init -q tree; mkdir tree/top; git -C tree config core.worktree ../top; mkdir broken; mkdir broken/.git; "
-       "git init -q odd; printf '[extensions]\\n\\tobjectFormat = \"sha1\" ; c\\n[core]\\n\\trepositoryformatversion = 1\\n' >>odd/.git/config; "
-       "git init -q \"$(printf 'new\\nline')\"");
+  f.sh(
+      "git init -q -b main plain; mkdir -p plain/a/b; echo 1 >plain/a/b/x; git -C plain add -A; git -C plain commit -qm x; "
+      "git init -q --object-format=sha256 sha; git init -q --separate-git-dir=\"$PWD/elsewhere\" moved; "
+      "git -C plain worktree add -q ../linked; git init -q outer; git -C outer submodule --quiet add \"$PWD/plain\" sub "
+      "2>/dev/null; "
+      "git init -q --bare bare.git; mkdir none; "
+      "git init -q wt; git -C wt config extensions.worktreeConfig true; git -C wt config --worktree core.sparseCheckout false; "
+      "git init -q tree; mkdir tree/top; git -C tree config core.worktree ../top; mkdir broken; mkdir broken/.git; "
+      "git init -q odd; printf '[extensions]\\n\\tobjectFormat = \"sha1\" ; c\\n[core]\\n\\trepositoryformatversion = 1\\n' "
+      ">>odd/.git/config; "
+      "git init -q \"$(printf 'new\\nline')\"");
   const git::program git = f.program();
-  for (const char* dir : {"plain", "plain/a", "plain/a/b", "sha", "moved", "linked", "linked/a/b", "outer", "outer/sub", "outer/sub/a", "bare.git", "none",
-                          "plain/.git", "wt", "tree", "tree/top", "broken", "odd", "new\nline"}) {
+  for (const char* dir :
+       {"plain", "plain/a", "plain/a/b", "sha", "moved", "linked", "linked/a/b", "outer", "outer/sub", "outer/sub/a",
+        "bare.git", "none", "plain/.git", "wt", "tree", "tree/top", "broken", "odd", "new\nline"}) {
     check_same(git, f.root() + "/" + dir);
   }
   auto none = git::find_repository(git, f.root() + "/none");
@@ -118,9 +122,12 @@ TEST_CASE("the identity of a repository is its first remote, reduced") {
 
 TEST_CASE("the repo id is shared by clones and worktrees and differs by the place inside") {
   git_fixture f("");
-  f.sh("git init -q -b main a; cd a; mkdir ws; echo 1 >ws/x; git add -A; git commit -qm x; git remote add other https://h.org/o/r; "
-       "git remote add origin git@h.org:O/R.git; git worktree add -q ../b; git init -q ../c; git -C ../c remote add origin https://h.org/o/r/; "
-       "git init -q ../d; git -C ../d config url.https://h.org/.insteadOf h:; git -C ../d remote add origin h:o/r.git");
+  f.sh(
+      "git init -q -b main a; cd a; mkdir ws; echo 1 >ws/x; git add -A; git commit -qm x; git remote add other "
+      "https://h.org/o/r; "
+      "git remote add origin git@h.org:O/R.git; git worktree add -q ../b; git init -q ../c; git -C ../c remote add origin "
+      "https://h.org/o/r/; "
+      "git init -q ../d; git -C ../d config url.https://h.org/.insteadOf h:; git -C ../d remote add origin h:o/r.git");
   const std::string a = git::repo_id(f.env, f.root() + "/a");
   CHECK(a.size() == 16);
   CHECK(git::repo_id(f.env, f.root() + "/b") == a);
@@ -132,8 +139,10 @@ TEST_CASE("the repo id is shared by clones and worktrees and differs by the plac
 
 TEST_CASE("without remotes the root commit names the repository, in a shallow clone its place does") {
   git_fixture f("");
-  f.sh("git init -q -b main a; cd a; echo 1 >x; git add x; git commit -qm 1; echo 2 >x; git commit -qam 2; cd ..; git clone -q a b; "
-       "git -C b remote remove origin; git clone -q --depth 1 \"file://$PWD/a\" s; git -C s remote remove origin");
+  f.sh(
+      "git init -q -b main a; cd a; echo 1 >x; git add x; git commit -qm 1; echo 2 >x; git commit -qam 2; cd ..; git clone -q "
+      "a b; "
+      "git -C b remote remove origin; git clone -q --depth 1 \"file://$PWD/a\" s; git -C s remote remove origin");
   const std::string a = git::repo_id(f.env, f.root() + "/a");
   CHECK(git::repo_id(f.env, f.root() + "/b") == a);
   const std::string s = git::repo_id(f.env, f.root() + "/s");

@@ -19,7 +19,8 @@ git::repository find(const git_fixture& f, const git::program& git) {
 
 TEST_CASE("config files parse as git reads them") {
   const char* text =
-      "; comment\n[core]\n\tautocrlf = input # c\n\tbare\n[Remote \"or\\\"ig\"]\n url = \"a;b\" c \\\n d\\t\n[a.B]\nx=1\n[core] filemode=false\n"
+      "; comment\n[core]\n\tautocrlf = input # c\n\tbare\n[Remote \"or\\\"ig\"]\n url = \"a;b\" c \\\n "
+      "d\\t\n[a.B]\nx=1\n[core] filemode=false\n"
       "[s]\nq = \"  in  \"  \nempty =\n";
   std::vector<std::string> seen;
   REQUIRE(git::parse_config(text, [&](const git::config_variable& v) {
@@ -27,7 +28,8 @@ TEST_CASE("config files parse as git reads them") {
   }));
   CHECK(seen == std::vector<std::string>{"core||autocrlf|input", "core||bare|<none>", "remote|or\"ig|url|a;b c  d\t", "a|b|x|1",
                                          "core||filemode|false", "s||q|  in  ", "s||empty|"});
-  for (const char* bad : {"[core\n", "x = 1\n", "[a]\nx \"y\"\n", "[a]\nx = \"open\n", "[a]\nx = \\q\n", "[a \"b\n\"]\n", "[a]\n= 1\n"}) {
+  for (const char* bad :
+       {"[core\n", "x = 1\n", "[a]\nx \"y\"\n", "[a]\nx = \"open\n", "[a]\nx = \\q\n", "[a \"b\n\"]\n", "[a]\n= 1\n"}) {
     CAPTURE(bad);
     CHECK(!git::parse_config(bad, [](const git::config_variable&) {}));
   }
@@ -50,7 +52,9 @@ TEST_CASE("settings read from the files are those git tells") {
       {"git config --global core.autocrlf true; git config core.autocrlf no", false, true},
       {"git config core.fileMode false", false, false},
       {"printf '[core]\\n\\tautocrlf = true\\n' >.git/more; git config include.path more", true, true},
-      {"printf '[core]\\n\\tautocrlf = true\\n' >$HOME/more; git config --global include.path more; git config core.fileMode off", true, false},
+      {"printf '[core]\\n\\tautocrlf = true\\n' >$HOME/more; git config --global include.path more; git config core.fileMode "
+       "off",
+       true, false},
       {"git config extensions.worktreeConfig true; git config --worktree core.autocrlf true", true, true},
       {"printf '[core]\\n\\tautocrlf = true\\n' >.git/config.worktree", false, true},
       {"git config attr.tree HEAD", true, true},
@@ -94,17 +98,22 @@ TEST_CASE("attribute sources outside the tree are found") {
   CHECK(sources(f.root()) == std::vector<std::string>{f.home.path() + "/.config/git/attributes"});
   f.sh("echo '* text' >$HOME/attrs; git config core.attributesFile '~/attrs'");
   CHECK(sources(f.root()) == std::vector<std::string>{f.home.path() + "/attrs"});
-  f.sh("git config --unset core.attributesFile; rm $HOME/.config/git/attributes; echo '* text' >.gitattributes; echo '* text' >ws/.gitattributes");
+  f.sh(
+      "git config --unset core.attributesFile; rm $HOME/.config/git/attributes; echo '* text' >.gitattributes; echo '* text' "
+      ">ws/.gitattributes");
   CHECK(sources(f.root() + "/ws/p") == std::vector<std::string>{f.root() + "/.gitattributes", f.root() + "/ws/.gitattributes"});
   CHECK(sources(f.root()).empty());
 }
 
 TEST_CASE("every converting attribute is reported, whatever its state") {
   git_fixture f;
-  f.sh("cat >.gitattributes <<'X'\n*.t text\n*.auto text=auto\n*.bin -text\n*.e eol=crlf\n*.i ident\n*.l filter=lfs\n*.w working-tree-encoding=UTF-16\n"
-       "*.c crlf\n*.d diff=x\nX\n");
+  f.sh(
+      "cat >.gitattributes <<'X'\n*.t text\n*.auto text=auto\n*.bin -text\n*.e eol=crlf\n*.i ident\n*.l filter=lfs\n*.w "
+      "working-tree-encoding=UTF-16\n"
+      "*.c crlf\n*.d diff=x\nX\n");
   const git::program git = f.program();
-  auto got = git::attribute_carriers(git, f.root(), {"a.t", "a.auto", "a.bin", "a.e", "a.i", "a.l", "a.w", "a.c", "a.d", "a.plain", "new\nline.t"});
+  auto got = git::attribute_carriers(
+      git, f.root(), {"a.t", "a.auto", "a.bin", "a.e", "a.i", "a.l", "a.w", "a.c", "a.d", "a.plain", "new\nline.t"});
   REQUIRE(got);
   CHECK(*got == std::vector<bool>{true, true, false, true, true, true, true, true, false, false, true});
 }

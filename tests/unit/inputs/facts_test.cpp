@@ -21,14 +21,16 @@ using list = std::vector<std::string>;
 struct forget_fixture : inputs_fixture {
   std::unique_ptr<facts> known;
   forget_fixture() {
-    sh("mkdir -p p/src p/nested q; printf 'dist/\\n*.log\\n' >.gitignore; for x in p/a p/src/b p/nested/n q/c; do echo $x >$x; done");
+    sh("mkdir -p p/src p/nested q; printf 'dist/\\n*.log\\n' >.gitignore; for x in p/a p/src/b p/nested/n q/c; do echo $x >$x; "
+       "done");
     commit();
     known = start_facts(root(), env);
   }
   /// What the living facts say equals what a new run would say.
   void agree(const char* what) {
     CAPTURE(what);
-    for (const declaration& d : {declaration{"p", {"**"}, {}, {}, {}, {"nested"}}, declaration{"p/nested"}, declaration{"q"}, declaration{"q", {"**"}, {"**"}}, declaration{}}) {
+    for (const declaration& d : {declaration{"p", {"**"}, {}, {}, {}, {"nested"}}, declaration{"p/nested"}, declaration{"q"},
+                                 declaration{"q", {"**"}, {"**"}}, declaration{}}) {
       CHECK(select(*known, d) == now(d));
     }
   }
@@ -48,7 +50,9 @@ TEST_CASE("facts are believed until they are forgotten") {
 
 TEST_CASE("after forgetting exact paths the facts are those of a new run") {
   forget_fixture f;
-  f.sh("mkdir -p p/dist q/dist; echo 1 >p/dist/o; echo 1 >p/new; echo 1 >p/x.log; rm p/src/b; echo 2 >q/c; chmod +x q/c; mkdir -p p/made/deep; echo 1 >p/made/deep/f; ln -s a p/link");
+  f.sh(
+      "mkdir -p p/dist q/dist; echo 1 >p/dist/o; echo 1 >p/new; echo 1 >p/x.log; rm p/src/b; echo 2 >q/c; chmod +x q/c; mkdir "
+      "-p p/made/deep; echo 1 >p/made/deep/f; ln -s a p/link");
   f.known->forget_paths({"p/dist/o", "p/new", "p/x.log", "p/src/b", "q/c", "p/made/deep/f", "p/link", "q/dist/none"});
   f.agree("written and removed");
   f.sh("echo p/src/b >p/src/b; rm p/new");
@@ -145,7 +149,8 @@ struct truth_fixture : inputs_fixture {
   std::unique_ptr<facts> known;
   declaration d{"p", {"src/**", "late.txt"}, {"shared/**"}, {"dist/**"}, {}, {"nested"}};
   truth_fixture() {
-    sh("mkdir -p p/src/deep p/nested p/dist p/src/old shared; printf 'dist/\\n*.tmp\\n' >.gitignore; for x in p/src/a p/src/b p/src/deep/c p/nested/n p/package.json shared/s; do echo $x >$x; done; echo 1 >p/src/old/x.tmp");
+    sh("mkdir -p p/src/deep p/nested p/dist p/src/old shared; printf 'dist/\\n*.tmp\\n' >.gitignore; for x in p/src/a p/src/b "
+       "p/src/deep/c p/nested/n p/package.json shared/s; do echo $x >$x; done; echo 1 >p/src/old/x.tmp");
     commit();
     sh("sleep 0.07");
     known = start_facts(root(), env);
@@ -162,9 +167,10 @@ struct truth_fixture : inputs_fixture {
 
 TEST_CASE("what a command may do without moving an input") {
   truth_fixture f;
-  for (const char* script : {"true", "echo 1 >p/dist/out", "mkdir -p p/dist/x/y; echo 1 >p/dist/x/y/z", "touch p/src/tmp.mjs; rm p/src/tmp.mjs",
-                             "echo 1 >p/src/ignored.tmp", "echo 1 >p/nested/new", "echo 1 >p/other", "echo 1 >unrelated", "mkdir p/src/empty",
-                             "mkdir -p p/src/node_modules; echo 1 >p/src/node_modules/x", "echo 1 >p/src/x.tsbuildinfo", "cat p/src/a >/dev/null"}) {
+  for (const char* script :
+       {"true", "echo 1 >p/dist/out", "mkdir -p p/dist/x/y; echo 1 >p/dist/x/y/z", "touch p/src/tmp.mjs; rm p/src/tmp.mjs",
+        "echo 1 >p/src/ignored.tmp", "echo 1 >p/nested/new", "echo 1 >p/other", "echo 1 >unrelated", "mkdir p/src/empty",
+        "mkdir -p p/src/node_modules; echo 1 >p/src/node_modules/x", "echo 1 >p/src/x.tsbuildinfo", "cat p/src/a >/dev/null"}) {
     CAPTURE(script);
     CHECK(f.after(script) == "-");
   }
@@ -173,8 +179,8 @@ TEST_CASE("what a command may do without moving an input") {
 TEST_CASE("what moves an input, and which file is named") {
   const std::pair<const char*, const char*> rows[] = {
       {"echo 2 >p/src/a", "p/src/a"},
-      {"cp p/src/a k; echo 2 >p/src/a; cat k >p/src/a; rm k", "p/src/a"},       // edited and reverted
-      {"cat p/src/a >k; cat k >p/src/a; rm k", "p/src/a"},                      // rewritten with equal bytes
+      {"cp p/src/a k; echo 2 >p/src/a; cat k >p/src/a; rm k", "p/src/a"},  // edited and reverted
+      {"cat p/src/a >k; cat k >p/src/a; rm k", "p/src/a"},                 // rewritten with equal bytes
       {"cp -p p/src/a k; echo p/src/x >p/src/a; touch -r k p/src/a; rm k", "p/src/a"},
       {"rm p/src/deep/c", "p/src/deep/c"},
       {"rm p/src/a; ln -s b p/src/a", "p/src/a"},
@@ -201,9 +207,20 @@ TEST_CASE("what moves an input, and which file is named") {
 
 TEST_CASE("a directory swapped for an older one has moved although its files are old") {
   truth_fixture f;
-  f.sh("mkdir -p p/spare; for x in a b; do echo other >p/spare/$x; done; mkdir p/spare/deep; echo o >p/spare/deep/c; sleep 0.07");
+  f.sh(
+      "mkdir -p p/spare; for x in a b; do echo other >p/spare/$x; done; mkdir p/spare/deep; echo o >p/spare/deep/c; sleep "
+      "0.07");
   f.known = start_facts(f.root(), f.env);
   CHECK(f.after("mv p/src p/away; mv p/spare p/src") == "p/src");
+}
+
+TEST_CASE("a task may wipe and make its own listed output directories") {
+  truth_fixture f;
+  f.sh("mkdir -p p/made/x; echo 1 >p/made/x/o; sleep 0.07");  // outputs that git does not ignore
+  f.known = start_facts(f.root(), f.env);
+  f.d = {"p", {"**"}, {}, {"made/**", "dist/**"}, {}, {"nested"}};
+  CHECK(f.after("rm -r p/made; mkdir -p p/made/x; echo 2 >p/made/x/o; echo 2 >p/made/new") == "-");
+  CHECK(f.after("echo 1 >p/else") == "p/else");
 }
 
 TEST_CASE("edits between the listing and the describe are seen after the command") {

@@ -40,7 +40,8 @@ inline inputs::selector make_selector(const declaration& d) {
   return s;
 }
 
-inline std::unique_ptr<inputs::facts> start_facts(const std::string& root, const environment& env, cache::index* memo = nullptr) {
+inline std::unique_ptr<inputs::facts> start_facts(const std::string& root, const environment& env,
+                                                  cache::index* memo = nullptr) {
   inputs::start_request r;
   r.root = root;
   r.env = &env;

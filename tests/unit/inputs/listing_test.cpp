@@ -38,10 +38,14 @@ TEST_CASE("every name valid on the file system is an input") {
 
 TEST_CASE("the states of a path that git and the disk disagree about") {
   inputs_fixture f;
-  f.sh("mkdir -p p/d p/e p/moved; echo 1 >p/gone; echo 1 >p/d/x; echo 1 >p/was-file; echo 1 >p/e/y; echo 1 >p/fifo; echo 1 >p/moved/z; echo moved >>.gitignore; git add -f p/moved/z");
+  f.sh(
+      "mkdir -p p/d p/e p/moved; echo 1 >p/gone; echo 1 >p/d/x; echo 1 >p/was-file; echo 1 >p/e/y; echo 1 >p/fifo; echo 1 "
+      ">p/moved/z; echo moved >>.gitignore; git add -f p/moved/z");
   f.commit();
-  f.sh("rm p/gone; rm p/was-file; mkdir p/was-file; echo 1 >p/was-file/inner; rm p/fifo; mkfifo p/fifo; mv p/e p/real; ln -s real p/e; "
-       "mv p/moved elsewhere; ln -s ../elsewhere p/moved; rm -r p/d; echo 1 >p/d");
+  f.sh(
+      "rm p/gone; rm p/was-file; mkdir p/was-file; echo 1 >p/was-file/inner; rm p/fifo; mkfifo p/fifo; mv p/e p/real; ln -s "
+      "real p/e; "
+      "mv p/moved elsewhere; ln -s ../elsewhere p/moved; rm -r p/d; echo 1 >p/d");
   CHECK(paths(f.now({"p"})) == list{"p/d", "p/e", "p/real/y", "p/was-file/inner"});
 }
 
@@ -87,10 +91,12 @@ TEST_CASE("a SHA-256 repository has SHA-256 identities") {
 
 TEST_CASE("what lies in submodules and nested repositories counts, at any depth") {
   inputs_fixture f("");
-  f.sh("git init -q -b main leaf; echo 1 >leaf/f; git -C leaf add f; git -C leaf commit -qm l; "
-       "git init -q -b main mid; git -C mid submodule --quiet add \"$PWD/leaf\" deep 2>/dev/null; git -C mid commit -qm m; "
-       "git init -q -b main ws; mkdir -p ws/p; echo 1 >ws/p/a; git -C ws submodule --quiet add \"$PWD/mid\" p/vendor 2>/dev/null; "
-       "git -C ws submodule --quiet update --init --recursive; git -C ws add -A; git -C ws commit -qm w");
+  f.sh(
+      "git init -q -b main leaf; echo 1 >leaf/f; git -C leaf add f; git -C leaf commit -qm l; "
+      "git init -q -b main mid; git -C mid submodule --quiet add \"$PWD/leaf\" deep 2>/dev/null; git -C mid commit -qm m; "
+      "git init -q -b main ws; mkdir -p ws/p; echo 1 >ws/p/a; git -C ws submodule --quiet add \"$PWD/mid\" p/vendor "
+      "2>/dev/null; "
+      "git -C ws submodule --quiet update --init --recursive; git -C ws add -A; git -C ws commit -qm w");
   const auto now = [&] {
     auto facts = start_facts(f.root() + "/ws", f.env);
     return select(*facts, {"p"});
@@ -99,13 +105,16 @@ TEST_CASE("what lies in submodules and nested repositories counts, at any depth"
   CHECK(paths(first) == list{"p/a", "p/vendor/.gitmodules", "p/vendor/deep/f"});
   f.sh("echo 2 >ws/p/vendor/deep/f");
   CHECK(now().at("p/vendor/deep/f") != first.at("p/vendor/deep/f"));
-  f.sh("git -C ws/p/vendor/deep commit -qam in; echo u >ws/p/vendor/new; echo i >ws/p/vendor/ign; echo ign >>ws/.git/modules/p/vendor/info/exclude");
+  f.sh(
+      "git -C ws/p/vendor/deep commit -qam in; echo u >ws/p/vendor/new; echo i >ws/p/vendor/ign; echo ign "
+      ">>ws/.git/modules/p/vendor/info/exclude");
   CHECK(paths(now()) == list{"p/a", "p/vendor/.gitmodules", "p/vendor/deep/f", "p/vendor/new"});
   f.sh("git -C ws submodule --quiet deinit -f p/vendor");
   CHECK(paths(now()) == list{"p/a"});
   f.sh("mkdir -p ws/p/vendor/sub; echo 1 >ws/p/vendor/sub/x; echo s.o >ws/p/vendor/.gitignore; echo 1 >ws/p/vendor/s.o");
   CHECK(paths(now()) == list{"p/a", "p/vendor/.gitignore", "p/vendor/sub/x"});
-  f.sh("git init -q ws/p/own; echo 1 >ws/p/own/x; git init -q ws/p/hidden; echo 1 >ws/p/hidden/x; echo p/hidden >ws/.gitignore");
+  f.sh(
+      "git init -q ws/p/own; echo 1 >ws/p/own/x; git init -q ws/p/hidden; echo 1 >ws/p/hidden/x; echo p/hidden >ws/.gitignore");
   CHECK(paths(now()) == list{"p/a", "p/own/x", "p/vendor/.gitignore", "p/vendor/sub/x"});
 }
 
@@ -157,8 +166,11 @@ TEST_CASE("inherited git variables change nothing") {
 
 TEST_CASE("without git the walk gives the identities of a clone, and one notice") {
   inputs_fixture f;
-  f.sh("mkdir -p p/src/deep p/node_modules/m p/dist p/keep; echo 1 >p/src/a; echo 2 >p/src/deep/b; chmod +x p/src/a; ln -s a p/src/l; echo 1 >p/node_modules/m/x; "
-       "echo 1 >p/dist/o; echo 1 >p/keep/log.txt; echo 1 >p/x.log; printf 'dist/\\n*.log\\nnode_modules\\n' >.gitignore; printf '!x.log\\n' >p/.gitignore; git add -A -f p/src .gitignore p/.gitignore p/x.log p/keep");
+  f.sh(
+      "mkdir -p p/src/deep p/node_modules/m p/dist p/keep; echo 1 >p/src/a; echo 2 >p/src/deep/b; chmod +x p/src/a; ln -s a "
+      "p/src/l; echo 1 >p/node_modules/m/x; "
+      "echo 1 >p/dist/o; echo 1 >p/keep/log.txt; echo 1 >p/x.log; printf 'dist/\\n*.log\\nnode_modules\\n' >.gitignore; printf "
+      "'!x.log\\n' >p/.gitignore; git add -A -f p/src .gitignore p/.gitignore p/x.log p/keep");
   f.commit();
   const identities want = f.now({"p"});
   CHECK(want.size() == 6);
@@ -192,7 +204,9 @@ TEST_CASE("a root the enclosing repository ignores is walked") {
 
 TEST_CASE("a project git ignores is walked for itself and stays invisible to others") {
   inputs_fixture f;
-  f.sh("mkdir -p gen/src gen/dist other; printf 'gen\\n' >.gitignore; echo 1 >gen/src/a; echo dist >gen/.gitignore; echo 1 >gen/dist/x; echo 1 >other/o; echo '{}' >gen/package.json");
+  f.sh(
+      "mkdir -p gen/src gen/dist other; printf 'gen\\n' >.gitignore; echo 1 >gen/src/a; echo dist >gen/.gitignore; echo 1 "
+      ">gen/dist/x; echo 1 >other/o; echo '{}' >gen/package.json");
   f.commit();
   auto facts = start_facts(f.root(), f.env);
   CHECK(paths(select(*facts, {"gen"})) == list{"gen/.gitignore", "gen/package.json", "gen/src/a"});
@@ -206,7 +220,9 @@ TEST_CASE("a project git ignores is walked for itself and stays invisible to oth
 
 TEST_CASE("a project inside a repository of its own that the outer one ignores is asked of its own git") {
   inputs_fixture f;
-  f.sh("echo inner >.gitignore; echo 1 >a; git init -q inner; mkdir -p inner/p; echo 1 >inner/p/x; echo 1 >inner/p/i; echo i >inner/.gitignore");
+  f.sh(
+      "echo inner >.gitignore; echo 1 >a; git init -q inner; mkdir -p inner/p; echo 1 >inner/p/x; echo 1 >inner/p/i; echo i "
+      ">inner/.gitignore");
   f.commit();
   auto facts = start_facts(f.root(), f.env);
   CHECK(paths(select(*facts, {"inner/p"})) == list{"inner/p/x"});

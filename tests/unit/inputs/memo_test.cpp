@@ -49,8 +49,10 @@ TEST_CASE("what was hashed once is remembered by size, stamps and inode") {
 
 TEST_CASE("a copied checkout is hashed once and its index stays as it is") {
   inputs_fixture f("");
-  f.sh("git init -q one; mkdir one/p; for n in 1 2 3 4 5 6; do echo $n >one/p/f$n; done; echo .vx >one/.gitignore; sleep 0.07; git -C one add -A; git -C one commit -qm x; "
-       "cp -r one two; sleep 0.07");
+  f.sh(
+      "git init -q one; mkdir one/p; for n in 1 2 3 4 5 6; do echo $n >one/p/f$n; done; echo .vx >one/.gitignore; sleep 0.07; "
+      "git -C one add -A; git -C one commit -qm x; "
+      "cp -r one two; sleep 0.07");
   const std::string root = f.root() + "/two";
   const std::string before = f.sh("sha256sum two/.git/index");
   std::vector<int> reads;
@@ -71,7 +73,9 @@ TEST_CASE("a copied checkout is hashed once and its index stays as it is") {
 
 TEST_CASE("verdicts of blob sizes and attributes are remembered and still distrust") {
   inputs_fixture f;
-  f.sh("mkdir p; echo .vx >.gitignore; printf '*.t text\\n*.c text\\n' >.gitattributes; printf '1\\r\\n' >p/a.t; printf '2\\r\\n' >p/b.c; echo 3 >p/c");
+  f.sh(
+      "mkdir p; echo .vx >.gitignore; printf '*.t text\\n*.c text\\n' >.gitattributes; printf '1\\r\\n' >p/a.t; printf "
+      "'2\\r\\n' >p/b.c; echo 3 >p/c");
   f.commit("echo '*.t text' >.gitattributes; sleep 0.07; git commit -qam y; sleep 0.07");
   identities first, again;
   reads_of_run(f, &first);
@@ -89,7 +93,9 @@ TEST_CASE("verdicts of blob sizes and attributes are remembered and still distru
 
 TEST_CASE("an ignored attributes file that appears later is found although directories were remembered") {
   inputs_fixture f;
-  f.sh("mkdir -p p/s; printf '.vx\\n.gitattributes\\n' >.gitignore; printf '1\\r\\n' >p/s/a.t; git config core.autocrlf false; echo 1 >p/b");
+  f.sh(
+      "mkdir -p p/s; printf '.vx\\n.gitattributes\\n' >.gitignore; printf '1\\r\\n' >p/s/a.t; git config core.autocrlf false; "
+      "echo 1 >p/b");
   f.commit("sleep 0.07");
   identities got;
   reads_of_run(f, &got);

@@ -9,13 +9,15 @@
 using namespace vx;
 
 TEST_CASE("always-dropped names are dropped at any depth and nothing like them is") {
-  for (const char* path : {".git/HEAD", "a/.git/x/y", ".vx/index", "a/b/.vx/c", "a.tsbuildinfo", "x/.tsbuildinfo", "vx-lock.json", "a/vx-lock.json",
-                           "a/b.bun-build", "a/.0123456789abcdef-01234567.tmp/x", ".0123456789abcdef-01234567.tmp/x/y", "sub/.git"}) {
+  for (const char* path : {".git/HEAD", "a/.git/x/y", ".vx/index", "a/b/.vx/c", "a.tsbuildinfo", "x/.tsbuildinfo",
+                           "vx-lock.json", "a/vx-lock.json", "a/b.bun-build", "a/.0123456789abcdef-01234567.tmp/x",
+                           ".0123456789abcdef-01234567.tmp/x/y", "sub/.git"}) {
     CAPTURE(path);
     CHECK(inputs::is_dropped_name(path));
   }
-  for (const char* path : {".gitignore", ".github/x", "a/.vxrc", "tsbuildinfo", "a.tsbuildinfo/x", "my-vx-lock.json", "vx-lock.json.bak", "bun-build",
-                           ".0123456789abcdef-01234567.tmp", "a/.0123456789abcdeg-01234567.tmp/x", "a/.0123456789abcdef-0123456.tmp/x", "x.git/a", "a"}) {
+  for (const char* path : {".gitignore", ".github/x", "a/.vxrc", "tsbuildinfo", "a.tsbuildinfo/x", "my-vx-lock.json",
+                           "vx-lock.json.bak", "bun-build", ".0123456789abcdef-01234567.tmp",
+                           "a/.0123456789abcdeg-01234567.tmp/x", "a/.0123456789abcdef-0123456.tmp/x", "x.git/a", "a"}) {
     CAPTURE(path);
     CHECK(!inputs::is_dropped_name(path));
   }
@@ -27,7 +29,8 @@ TEST_CASE("always-dropped names are dropped at any depth and nothing like them i
 
 TEST_CASE("the verdict of runs of paths equals that of single paths") {
   inputs::dropped_names names;
-  for (const char* path : {"a/x", "a/y.tsbuildinfo", "a/z", ".vx/a", ".vx/b", "node_modules/p/a", "node_modules/p/b", "b", ".git", "b/c"}) {
+  for (const char* path :
+       {"a/x", "a/y.tsbuildinfo", "a/z", ".vx/a", ".vx/b", "node_modules/p/a", "node_modules/p/b", "b", ".git", "b/c"}) {
     CAPTURE(path);
     const auto v = names.of(path);
     CHECK(v.dropped == inputs::is_dropped_name(path));
@@ -54,7 +57,8 @@ TEST_CASE("the fence holds what lies in a nested project, by whole names") {
 
 TEST_CASE("the names below a directory are one range in bytewise order") {
   inputs::table t;
-  for (const char* p : {"a", "a b/x", "a-b/x", "a.txt", "a/b", "a/b/c", "a/z", "a0", "ab", "b/x"}) t.files.push_back({p, {}, nullptr, false, false});
+  for (const char* p : {"a", "a b/x", "a-b/x", "a.txt", "a/b", "a/b/c", "a/z", "a0", "ab", "b/x"})
+    t.files.push_back({p, {}, nullptr, false, false});
   std::sort(t.files.begin(), t.files.end(), [](const auto& x, const auto& y) { return x.path < y.path; });
   const auto names = [&](const char* dir) {
     std::vector<std::string> out;
@@ -76,7 +80,7 @@ TEST_CASE("the racy window widens with the grain of the stamp") {
   CHECK(inputs::racy_window_ns({6, 0}) == 2'050'000'000);
 
   const std::int64_t second = 1'000'000'000;
-  CHECK(inputs::is_racy({100, 500}, 100 * second));                 // after "now"
+  CHECK(inputs::is_racy({100, 500}, 100 * second));  // after "now"
   CHECK(inputs::is_racy({100, 500}, 100 * second + 40'000'000));
   CHECK(!inputs::is_racy({100, 500}, 100 * second + 60'000'000));
   CHECK(inputs::is_racy({100, 0}, 102 * second));

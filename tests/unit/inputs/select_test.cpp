@@ -23,8 +23,10 @@ bool is_error(const identities& m, std::string_view part) {
 
 TEST_CASE("globs filter what git lists; spelling variants select the same files") {
   inputs_fixture f;
-  f.sh("mkdir -p p/src/deep p/test other; for x in p/src/a p/src/deep/b p/src/.hid p/test/t p/package.json other/o 'p/src/[id].ts'; do echo $x >\"$x\"; done; "
-       "printf '*.local\\ndist/\\n' >.gitignore; mkdir p/dist; echo 1 >p/dist/x; echo 1 >p/.env.local; echo n >p/src/new");
+  f.sh(
+      "mkdir -p p/src/deep p/test other; for x in p/src/a p/src/deep/b p/src/.hid p/test/t p/package.json other/o "
+      "'p/src/[id].ts'; do echo $x >\"$x\"; done; "
+      "printf '*.local\\ndist/\\n' >.gitignore; mkdir p/dist; echo 1 >p/dist/x; echo 1 >p/.env.local; echo n >p/src/new");
   f.commit("echo u >p/src/untracked");
   const list src = {"p/src/.hid", "p/src/[id].ts", "p/src/a", "p/src/deep/b", "p/src/new", "p/src/untracked"};
   for (const char* entry : {"src/**", "./src/**", "src//**", "src", "src/", "src/./**"}) {
@@ -41,8 +43,11 @@ TEST_CASE("globs filter what git lists; spelling variants select the same files"
 
 TEST_CASE("literals that name an existing path which can be no input are errors with the reason") {
   inputs_fixture f;
-  f.sh("mkdir -p p/src p/empty p/dist p/inner p/node_modules/m p/.vx; echo 1 >p/src/a; printf '*.local\\ndist/\\nnode_modules\\n' >.gitignore; echo 1 >p/dist/x; "
-       "echo 1 >p/.env.local; echo 1 >p/inner/x; echo 1 >p/node_modules/m/x; echo 1 >p/t.tsbuildinfo; mkfifo p/fifo; ln -s src p/link; mkdir p/hollow; echo 1 >p/hollow/a.local");
+  f.sh(
+      "mkdir -p p/src p/empty p/dist p/inner p/node_modules/m p/.vx; echo 1 >p/src/a; printf "
+      "'*.local\\ndist/\\nnode_modules\\n' >.gitignore; echo 1 >p/dist/x; "
+      "echo 1 >p/.env.local; echo 1 >p/inner/x; echo 1 >p/node_modules/m/x; echo 1 >p/t.tsbuildinfo; mkfifo p/fifo; ln -s src "
+      "p/link; mkdir p/hollow; echo 1 >p/hollow/a.local");
   f.commit();
   const declaration base{"p", {}, {}, {}, {}, {"inner"}};
   const auto with = [&](const char* entry) {
@@ -86,12 +91,15 @@ TEST_CASE("the probe for literals is live") {
 
 TEST_CASE("nested projects own their files, whatever their names") {
   inputs_fixture f;
-  f.sh("mkdir -p foo/nested/src foo/src foo-utils 'foo/a*' foo/ab; for x in foo/x foo/src/y foo/nested/n foo/nested/src/m foo-utils/u 'foo/a*/s' foo/ab/t root; do echo $x >\"$x\"; done");
+  f.sh(
+      "mkdir -p foo/nested/src foo/src foo-utils 'foo/a*' foo/ab; for x in foo/x foo/src/y foo/nested/n foo/nested/src/m "
+      "foo-utils/u 'foo/a*/s' foo/ab/t root; do echo $x >\"$x\"; done");
   f.commit();
   CHECK(paths(f.now({"foo", {"**"}, {}, {}, {}, {"a*", "nested"}})) == list{"foo/ab/t", "foo/src/y", "foo/x"});
   CHECK(paths(f.now({"", {"**"}, {}, {}, {}, {"foo", "foo-utils", "foo/nested"}})) == list{"root"});
   CHECK(paths(f.now({"", {"**"}, {}, {}, {}, {"foo", "foo/nested"}})) == list{"foo-utils/u", "root"});
-  CHECK(paths(f.now({"foo", {"x"}, {"foo/nested/**"}, {}, {}, {"nested"}})) == list{"foo/nested/n", "foo/nested/src/m", "foo/x"});
+  CHECK(paths(f.now({"foo", {"x"}, {"foo/nested/**"}, {}, {}, {"nested"}})) ==
+        list{"foo/nested/n", "foo/nested/src/m", "foo/x"});
 }
 
 TEST_CASE("own outputs are no inputs, except what an output takes back") {
@@ -134,15 +142,21 @@ TEST_CASE("a declaration that selects nothing is legal and told") {
 
 TEST_CASE("dropped names and untracked files below node_modules are no inputs, tracked ones there are") {
   inputs_fixture f;
-  f.sh("mkdir -p p/src/node_modules/m p/.vx; echo 1 >p/src/node_modules/m/tracked; git add -f p/src/node_modules; echo 1 >p/a; echo 1 >p/vx-lock.json; "
-       "echo 1 >p/x.tsbuildinfo; git add -A");
-  f.commit("echo 1 >p/src/node_modules/m/untracked; echo 1 >p/.vx/x; mkdir p/.0123456789abcdef-01234567.tmp; echo 1 >p/.0123456789abcdef-01234567.tmp/x");
+  f.sh(
+      "mkdir -p p/src/node_modules/m p/.vx; echo 1 >p/src/node_modules/m/tracked; git add -f p/src/node_modules; echo 1 >p/a; "
+      "echo 1 >p/vx-lock.json; "
+      "echo 1 >p/x.tsbuildinfo; git add -A");
+  f.commit(
+      "echo 1 >p/src/node_modules/m/untracked; echo 1 >p/.vx/x; mkdir p/.0123456789abcdef-01234567.tmp; echo 1 "
+      ">p/.0123456789abcdef-01234567.tmp/x");
   CHECK(paths(f.now({"p"})) == list{"p/a", "p/src/node_modules/m/tracked"});
 }
 
 TEST_CASE("the manifest counts however narrow the globs, and when git ignores it") {
   inputs_fixture f;
-  f.sh("mkdir -p p q r; echo '{}' >p/package.json; echo '{\"a\":1}' >q/package.json; echo 1 >r/x; echo q/package.json >.gitignore");
+  f.sh(
+      "mkdir -p p q r; echo '{}' >p/package.json; echo '{\"a\":1}' >q/package.json; echo 1 >r/x; echo q/package.json "
+      ">.gitignore");
   f.commit();
   auto facts = start_facts(f.root(), f.env);
   CHECK(*facts->manifest_identity("p") == f.blob("p/package.json"));

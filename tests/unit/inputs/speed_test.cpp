@@ -16,7 +16,8 @@ namespace {
 double cpu_ms(int who) {
   rusage u{};
   ::getrusage(who, &u);
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+         static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ TEST_CASE("timings of a warm listing") {
     const double c1 = cpu_ms(RUSAGE_SELF), k1 = cpu_ms(RUSAGE_CHILDREN);
     std::size_t items = 0;
     for (const std::string& p : projects) {
-      for (const declaration& d : {declaration{p, {"src/**", "tsconfig.json", "package.json"}, {}, {"dist/**"}}, declaration{p, {"**"}, {}, {"dist/**"}},
+      for (const declaration& d : {declaration{p, {"src/**", "tsconfig.json", "package.json"}, {}, {"dist/**"}},
+                                   declaration{p, {"**"}, {}, {"dist/**"}},
                                    declaration{p, {"src/**", "test/**", "!**/*.md"}, {"tsconfig.base.json"}, {}}}) {
         const inputs::selector s = make_selector(d);
         const std::int64_t before = mono_ns();
@@ -59,7 +61,9 @@ TEST_CASE("timings of a warm listing") {
     const double c5 = cpu_ms(RUSAGE_SELF);
     f->flush_memos();
     index->flush();
-    std::printf("listing %.1f ms wall, %.1f ms own CPU, %.1f ms git's; %zu selects %.1f ms; %zu manifests %.1f ms; items %zu (with compiling %.1f)\n",
-                static_cast<double>(t1 - t0) / 1e6, c1 - c0, k1 - k0, ready.size(), c4 - c3, ready.size(), c5 - c4, items, c2 - c1);
+    std::printf(
+        "listing %.1f ms wall, %.1f ms own CPU, %.1f ms git's; %zu selects %.1f ms; %zu manifests %.1f ms; items %zu (with "
+        "compiling %.1f)\n",
+        static_cast<double>(t1 - t0) / 1e6, c1 - c0, k1 - k0, ready.size(), c4 - c3, ready.size(), c5 - c4, items, c2 - c1);
   }
 }

@@ -30,18 +30,21 @@ TEST_CASE("whatever hides a change from git, the bytes on disk are the identity"
       {"assume-unchanged", "", "git update-index --assume-unchanged p/a; echo 2 >p/a"},
       {"skip-worktree", "", "git update-index --skip-worktree p/a; echo 2 >p/a"},
       {"ignoreStat", "git config core.ignoreStat true", "echo 1 >p/b; git add p/b; echo 2 >p/a"},
-      {"trustctime and checkStat",
-       "git config core.trustctime false; git config core.checkStat minimal",
+      {"trustctime and checkStat", "git config core.trustctime false; git config core.checkStat minimal",
        "cp -p p/a keep; echo 2 >p/a; touch -r keep p/a; rm keep"},
       {"same size, mtime restored", "", "cp -p p/a keep; printf '2\\n' >p/a; touch -r keep p/a; rm keep"},
       {"file monitor",
-       "printf '#!/bin/sh\\ntouch %s/monitored\\nprintf \"token\\\\0\"\\n' \"$PWD\" >hook; chmod +x hook; git config core.fsmonitor \"$PWD/hook\"; "
+       "printf '#!/bin/sh\\ntouch %s/monitored\\nprintf \"token\\\\0\"\\n' \"$PWD\" >hook; chmod +x hook; git config "
+       "core.fsmonitor \"$PWD/hook\"; "
        "git config core.fsmonitorHookVersion 2; echo monitored >>.git/info/exclude",
        "git status >/dev/null; rm -f monitored; echo 2 >p/a"},
       {"untracked cache", "git update-index --force-untracked-cache", "git status >/dev/null; echo 2 >p/a"},
       {"intent-to-add", "", "git rm -q --cached p/a; git add -N p/a"},
-      {"conflict", "", "git branch -M main; git checkout -qb o; echo o >p/a; git commit -qam o; git checkout -q main; echo m >p/a; git commit -qam m; git merge o >/dev/null 2>&1 || true"},
-      {"hash of a removed filter", "echo '* text' >.gitattributes; printf '1\\r\\n2\\r\\n' >p/a", "git rm -q .gitattributes; git commit -qm y"},
+      {"conflict", "",
+       "git branch -M main; git checkout -qb o; echo o >p/a; git commit -qam o; git checkout -q main; echo m >p/a; git commit "
+       "-qam m; git merge o >/dev/null 2>&1 || true"},
+      {"hash of a removed filter", "echo '* text' >.gitattributes; printf '1\\r\\n2\\r\\n' >p/a",
+       "git rm -q .gitattributes; git commit -qm y"},
   };
   for (const row& r : rows) {
     CAPTURE(r.name);
@@ -122,7 +125,8 @@ TEST_CASE("files under a converting attribute are keyed by their bytes, wherever
   for (const row& r : rows) {
     CAPTURE(r.name);
     inputs_fixture f;
-    f.sh(std::string("mkdir -p ws/p; true ") + (*r.setup != 0 ? std::string("; ") + r.setup : std::string()) + "; printf 'ab\\r\\n$Id: x $\\303\\251\\r\\n' >ws/p/a.t; echo 1 >ws/p/b");
+    f.sh(std::string("mkdir -p ws/p; true ") + (*r.setup != 0 ? std::string("; ") + r.setup : std::string()) +
+         "; printf 'ab\\r\\n$Id: x $\\303\\251\\r\\n' >ws/p/a.t; echo 1 >ws/p/b");
     f.commit(*r.late != 0 ? r.late : "true");
     auto facts = start_facts(f.root() + "/ws", f.env);
     const identities got = select(*facts, {"p"});
