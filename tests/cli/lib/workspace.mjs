@@ -11,7 +11,9 @@ export const repository = path.resolve(here, '../../..');
 export const vxBin = path.resolve(process.env.VX_BIN ?? path.join(repository, 'build/vx'));
 
 const made = [];
+const running = new Set();
 after(() => {
+  for (const child of running) child.kill('SIGINT');
   if (process.env.VX_TEST_KEEP) return;
   for (const dir of made) {
     spawnSync('chmod', ['-R', 'u+rwX', dir], { stdio: 'ignore' });
@@ -131,11 +133,15 @@ export class Workspace {
   /** Starts vx and leaves it running. `ended` resolves with what it printed and how it ended. */
   start(args, { cwd = '', env = {}, stdio = ['ignore', 'pipe', 'pipe'] } = {}) {
     const child = spawn(vxBin, args, { cwd: this.path(cwd), env: cleanEnv(this.base, env), stdio });
+    running.add(child);
     let stdout = '';
     let stderr = '';
     child.stdout?.on('data', (chunk) => (stdout += chunk));
     child.stderr?.on('data', (chunk) => (stderr += chunk));
-    const ended = new Promise((resolve) => child.on('close', (status, signal) => resolve({ status, signal, stdout, stderr })));
+    const ended = new Promise((resolve) => child.on('close', (status, signal) => {
+      running.delete(child);
+      resolve({ status, signal, stdout, stderr });
+    }));
     return { child, ended, output: () => stdout + stderr };
   }
 }
