@@ -87,8 +87,8 @@ class selector {
       const auto slash = full.find('/');
       if (full.starts_with('@') && slash != std::string::npos && full.substr(slash + 1) == name) scoped.push_back(full);
     }
+    if (!scoped.empty()) return fail(errc::AMBIGUOUS, quoted(raw) + ": several projects end in " + quoted(name) + ": " + text::list_some(scoped, 8));
     std::string hint = text::did_you_mean(name, names);
-    if (!scoped.empty()) hint = "; several packages end so: " + text::list_some(scoped, 8);
     if (hint.empty() && !names.empty()) hint = "; there are " + text::list_some(names, 12);
     return fail(errc::UNKNOWN_PROJECT, quoted(raw) + ": no project is called " + quoted(name) + hint);
   }

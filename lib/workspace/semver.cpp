@@ -41,6 +41,7 @@ bool parse_identifiers(std::string_view text, std::vector<std::string>& out) {
 struct partial {
   std::array<std::uint64_t, 3> number{};
   int given = 0;                               ///< leading parts that are numbers, 0 to 3
+  bool after_wildcard = false;                 ///< "1.x.2": only ^, ~ and hyphen ranges take it
   std::vector<std::string> pre;
   version floor() const { return {number, given == 3 ? pre : std::vector<std::string>{}}; }
 };
@@ -72,7 +73,10 @@ std::optional<partial> parse_partial(std::string_view text) {
     }
     const auto n = parse_number(parts[i]);
     if (!n) return std::nullopt;
-    if (wild) continue;  // "*.2.3": everything after a wildcard is a wildcard
+    if (wild) {
+      p.after_wildcard = true;
+      continue;
+    }
     p.number[i] = *n;
     p.given = static_cast<int>(i) + 1;
   }
@@ -176,7 +180,8 @@ struct range_parser {
   bool parse(std::string_view text) {
     text = text::trim(text);
     bool done = false;
-    if (!hyphen(text, done) || done) return done;
+    if (!hyphen(text, done)) return false;
+    if (done) return true;
     std::size_t i = 0;
     while (i < text.size()) {
       if (is_space(text[i])) {
@@ -196,6 +201,7 @@ struct range_parser {
   }
 
   bool one(std::string_view how, const partial& p) {
+    if (p.after_wildcard && how != "^" && !how.starts_with('~')) return false;
     if (how.empty() || how == "=") {
       equal(p);
     } else if (how == "^") {

@@ -109,6 +109,9 @@ TEST_CASE("the unscoped half of one scoped name is enough") {
   fill(d);
   CHECK(run(d, names({"cart#lint"})).text == "@s/cart#lint");
   CHECK(run(d, filtered({"lint"}, {"cart"})).text == "@s/cart#lint");
+  d.write("packages/other/package.json", R"({"name": "@t/cart"})");
+  CHECK(has(run(d, names({"cart#lint"})).text, "!VX_E_AMBIGUOUS"));
+  CHECK(has(run(d, names({"cart#lint"})).text, "@s/cart, @t/cart"));
 }
 
 TEST_CASE("unknown names refuse before anything starts, even when others resolved") {

@@ -50,7 +50,9 @@ TEST_CASE("a version satisfies a range as npm says") {
       {"1.0.0", "v1.0.0", "yes"},           {"1.0.0", "latest", "no range"},
       {"1.0.0", "git+ssh://x/y", "no range"}, {"1.0.0", "user/repo", "no range"},
       {"1.0.0", "https://x/y.tgz", "no range"}, {"1.0.0", "1.2.3.4", "no range"},
-      {"1.0.0", "01.2.3", "no range"},      {"1.2", "1.2.0", "no version"},
+      {"1.0.0", "01.2.3", "no range"},      {"1.0.2", "1.x.2", "no range"},
+      {"1.0.0", "latest - 2", "no range"},
+      {"1.2", "1.2.0", "no version"},
       {"", "1.2.0", "no version"},          {"1.0.0-01", "*", "no version"},
       {"9007199254740993.0.0", "*", "no version"},
   };
