@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/heap.hpp"
 #include "cli/library.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/request.hpp"
@@ -141,6 +142,7 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
 }  // namespace
 
 int run_command(const invocation& call, const command_line& line) {
+  prepare_heap();
   const auto cwd = working_directory();
   if (const auto* why = std::get_if<refusal>(&cwd)) return refuse(call, "run", *why);
   auto cancel = new_cancel();

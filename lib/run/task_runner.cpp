@@ -404,7 +404,7 @@ void task_runner::save(save_job job) {
                  : saved.how == how::output_changing ? "output-changing"
                  : saved.how == how::too_large       ? "too-large"
                                                      : "store-error";
-  say(job.node, level::warning, s_.p.graph.nodes[job.node].id + ": not cached: " + saved.reason);
+  say(job.node, level::warning, s_.p.graph.nodes[job.node].id + ": " + saved.reason);
 }
 
 }  // namespace vx::run
