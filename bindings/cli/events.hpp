@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vx::cli {
@@ -65,6 +66,7 @@ struct run_summary {
   std::uint64_t executed = 0;
   double max_ms = 0, avg_ms = 0, min_ms = 0;   ///< over executed tasks
   std::uint64_t aborted = 0, not_run = 0;
+  std::vector<std::pair<std::string, double>> stages;   ///< name, milliseconds
 
   std::uint64_t hits() const noexcept { return up_to_date + local + remote; }
   std::uint64_t success() const noexcept { return total - failed - skipped; }

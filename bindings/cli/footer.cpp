@@ -122,6 +122,13 @@ std::vector<std::size_t> share_cells(const std::vector<std::uint64_t>& buckets, 
   return out;
 }
 
+std::vector<std::string> timing_rows(const run_summary& tally) {
+  std::vector<std::string> out;
+  for (const auto& [name, ms] : tally.stages) out.push_back(fmt::format("[vx] {:>9.2f} ms  {}", ms, name));
+  out.push_back(fmt::format("[vx] {:>9.2f} ms  in all", tally.total_ms));
+  return out;
+}
+
 std::string footer_text(const run_start& start, const run_summary& tally, const std::string& version, const palette& colours) {
   std::string rule = fmt::format("─ vx {} ", version);
   rule += repeat("─", k_rule_columns - std::min(k_rule_columns, display_width(rule)));

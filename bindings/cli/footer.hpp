@@ -16,6 +16,9 @@ inline constexpr std::size_t k_bar_cells = 50;
 /// `cells`, or to 0 when every bucket is empty.
 std::vector<std::size_t> share_cells(const std::vector<std::uint64_t>& buckets, std::size_t cells = k_bar_cells);
 
+/// VX_TIMING: a line a stage, milliseconds first. Stages that overlap are each counted whole.
+std::vector<std::string> timing_rows(const run_summary& summary);
+
 /// The footer, its last line ended.
 std::string footer_text(const run_start& start, const run_summary& summary, const std::string& version, const palette& colours);
 

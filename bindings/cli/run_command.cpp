@@ -43,6 +43,7 @@ output_options options_for(const command_line& line, int out_fd) {
   out.broad = is_broad(line);
   out.colour = colour_wanted(std::getenv("NO_COLOR"), std::getenv("FORCE_COLOR"), ::isatty(out_fd) != 0);
   out.version = vx_version();
+  out.timing = truthy("VX_TIMING");
   const std::string mode = line.value("--output-logs").value_or("");
   if (mode == "full") out.logs = log_mode::full;
   if (mode == "errors-only") out.logs = log_mode::errors_only;

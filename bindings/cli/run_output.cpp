@@ -238,6 +238,9 @@ void run_output::on_run_end(const run_end& end) {
   held_.clear();
   if (options_.verbosity > 0) write_table();
   if (!started_) return;
+  if (options_.timing) {
+    for (const std::string& row : timing_rows(summary_)) sink_.note(row);
+  }
   separate();
   put(footer_text(start_, summary_, options_.version, colours_));
   after_footer_ = true;

@@ -39,6 +39,7 @@ struct output_options {
   std::uint64_t verbosity = 0;  ///< from 1: a table of all tasks above the footer
   std::string fence;            ///< on GitHub Actions: a random word that keeps tasks' text from issuing workflow commands
   std::string version;
+  bool timing = false;          ///< VX_TIMING: a table of stages on stderr
 };
 
 class run_output {

@@ -184,6 +184,7 @@ struct active_run::impl {
     write_summary();
     end.duration_ns = mono_ns() - mono0;
     end.ended_wall_ns = wall_ns();
+    close_caches();
     lock.release();
     if (out->active()) {
       std::vector<std::string> ids;
@@ -196,6 +197,14 @@ struct active_run::impl {
     if (cancel->requested()) end = {false, signal_exit(cancel->signal()), wall_ns(), mono_ns() - mono0};
     else if (failed) end = {false, 1, wall_ns(), mono_ns() - mono0};
     write_summary();
+  }
+
+  /// With the run, not with the handle: a host may keep that for its summary, and another process waits for neither.
+  void close_caches() {
+    p->store.reset();
+    p->facts->set_memo(nullptr);
+    p->memo.reset();
+    p->index.reset();
   }
 };
 
