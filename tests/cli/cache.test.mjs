@@ -89,7 +89,7 @@ test('modes, times, links, empty files and directories come back exactly, whatev
 });
 
 test('an absolute or escaping link is refused by name and the task stays green', () => {
-  for (const target of ['/etc/passwd', '../../../outside']) {
+  for (const target of ['/etc/passwd', '../../../../outside']) {
     const ws = single(cached(`mkdir -p dist; ln -sf ${target} dist/bad`));
     const r = ws.run(['a#build']);
     assert.equal(r.status, 0, r.text);
@@ -205,7 +205,7 @@ test('a broken database is moved aside with one line and the run goes on', () =>
     const r = ws.run(['a#build']);
     assert.equal(r.status, 0, r.text);
     assert.equal(r.outcomes['a#build'], RESTORED);
-    assert.match(r.stderr, /\[vx\] .*(database|index)/);
+    assert.equal(r.stderr.match(/^\[vx\] .*damaged.*$/gm).length, databases(ws).length);
   }
 });
 
@@ -228,7 +228,7 @@ test('a store path that is a file degrades with a line', () => {
 
 test('without a usable HOME the store is in the workspace', () => {
   const ws = single(copyBuild());
-  const env = { HOME: undefined };
+  const env = { HOME: `${ws.base}/gitconfig` };
   assert.equal(build(ws, [], { env }), MISS);
   ws.remove('packages/a/dist');
   assert.equal(build(ws, [], { env }), RESTORED);
@@ -239,7 +239,8 @@ test('--cache-dir is the whole store; VX_CACHE_DIR is below it', () => {
   const ws = single(copyBuild());
   assert.equal(build(ws, ['--cache-dir', '../store1']), MISS);
   assert.equal(build(ws, ['--cache-dir', '../store2']), MISS);
-  assert.equal(build(ws, ['--cache-dir=../store1']), HIT);
+  // The second run rebuilt the outputs, so their times are not those of the first store's entry.
+  assert.equal(build(ws, ['--cache-dir=../store1']), RESTORED);
   assert.equal(build(ws, ['--cache-dir=../store1'], { env: { VX_CACHE_DIR: '../store3' } }), HIT);
   assert.deepEqual(fs.readdirSync(`${ws.base}/home`), []);
 });
