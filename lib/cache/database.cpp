@@ -3,7 +3,27 @@
 #include <errno.h>
 #include <sqlite3.h>
 
+#include <cstring>
+
 namespace vx::cache {
+namespace {
+
+/// A path as the path of a URI.
+std::string escaped(const std::string& path) {
+  constexpr char k_hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '?' || c == '#' || c == '%') {
+      out += {'%', k_hex[byte >> 4], k_hex[byte & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 statement& statement::integer(int at, std::int64_t v) noexcept {
   sqlite3_bind_int64(s_, at, v);
@@ -59,23 +79,20 @@ void statement::finish() noexcept {
   s_ = nullptr;
 }
 
-status database::open_file(const std::string& path, bool writable, bool create, bool immutable) {
+status database::open_file(const std::string& path, access how) {
   close();
+  const bool writes = how == access::write || how == access::create;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-  flags |= writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-  if (create) flags |= SQLITE_OPEN_CREATE;
-  std::string uri = "file:";
-  for (const char c : path) {
-    if (c == '?' || c == '#' || c == '%') {
-      constexpr char k_hex[] = "0123456789abcdef";
-      uri += {'%', k_hex[static_cast<unsigned char>(c) >> 4], k_hex[static_cast<unsigned char>(c) & 15]};
-    } else {
-      uri += c;
-    }
-  }
-  if (immutable) uri += "?immutable=1";
+  flags |= writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+  if (how == access::create) flags |= SQLITE_OPEN_CREATE;
+  std::string uri = "file:" + escaped(path);
+  if (how == access::immutable) uri += "?immutable=1";
+  if (how == access::read_live) uri += "?readonly_shm=1";
   const int rc = sqlite3_open_v2(uri.c_str(), &db_, flags, nullptr);
-  if (rc == SQLITE_OK) return {};
+  if (rc == SQLITE_OK) {
+    if (writes) sqlite3_wal_hook(db_, &database::committed, this);
+    return {};
+  }
   const int sys = db_ != nullptr ? sqlite3_system_errno(db_) : 0;
   const std::string what = sqlite3_errstr(rc);
   close();
@@ -93,11 +110,45 @@ status database::open_memory() {
   return fail(errc::NO_MEMORY, "no memory for the index");
 }
 
+/// Checkpoints flush the disk, which on a busy one takes longer than a warm run. So a commit makes one only for a very long -wal, and
+/// closing leaves a short one behind: the next open reads it back in about a millisecond a megabyte.
+int database::committed(void* self, sqlite3* db, const char* schema, int pages) {
+  constexpr int k_longest_wal = 8000;
+  static_cast<database*>(self)->wal_pages_ = pages;
+  if (pages >= k_longest_wal) sqlite3_wal_checkpoint_v2(db, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return SQLITE_OK;
+}
+
 void database::close() noexcept {
+  constexpr int k_short_wal = 512;  // 2 MiB
   for (const auto& [sql, s] : statements_) sqlite3_finalize(s);
   statements_.clear();
+  if (db_ != nullptr && wal_pages_ <= k_short_wal) sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_close(db_);
   db_ = nullptr;
+  wal_pages_ = 0;
+}
+
+bool database::checkpoint() noexcept {
+  return db_ != nullptr && sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) == SQLITE_OK;
+}
+
+bool database::main_file_is(std::int32_t application_id, std::int32_t user_version) const noexcept {
+  // Through SQLite's own descriptor: closing another one on the file would drop this process's locks.
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr || file->pMethods == nullptr) return false;
+  sqlite3_int64 size = 0;
+  unsigned char head[100];
+  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size < 512) return false;
+  if (file->pMethods->xRead(file, head, sizeof head, 0) != SQLITE_OK) return false;
+  const auto number = [&](std::size_t at) {
+    return static_cast<std::int32_t>(std::uint32_t{head[at]} << 24 | std::uint32_t{head[at + 1]} << 16 | std::uint32_t{head[at + 2]} << 8 | head[at + 3]);
+  };
+  const int page = head[16] << 8 | head[17];
+  if (std::memcmp(head, "SQLite format 3", 16) != 0 || size < (page == 1 ? 65536 : page)) return false;
+  const bool ours = number(60) == user_version && number(68) == application_id;
+  const bool never_checkpointed = number(60) == 0 && number(68) == 0;  // its creator was killed: the -wal has it all
+  return ours || never_checkpointed;
 }
 
 bool database::writable() const noexcept { return db_ != nullptr && sqlite3_db_readonly(db_, "main") == 0; }

@@ -58,8 +58,10 @@ class database {
   database(const database&) = delete;
   database& operator=(const database&) = delete;
 
-  /// Opens a connection without looking at its content. `immutable`: a file nobody writes, on a medium that takes no -shm.
-  status open_file(const std::string& path, bool writable, bool create, bool immutable);
+  /// How a file is opened. `read_live`: beside a -wal, changing neither it nor the -shm. `immutable`: a file nobody writes.
+  enum class access : std::uint8_t { write, create, read, read_live, immutable };
+  /// Opens a connection without looking at its content.
+  status open_file(const std::string& path, access how);
   status open_memory();
   void close() noexcept;
   bool is_open() const noexcept { return db_ != nullptr; }
@@ -68,6 +70,9 @@ class database {
   bool exec(const char* sql) noexcept;
   /// The statement for a literal; prepared at the first call, kept. Null (false) when it cannot be prepared.
   statement use(const char* sql);
+  /// False: the main file itself (whatever the -wal says) has no sound first page of this kind.
+  bool main_file_is(std::int32_t application_id, std::int32_t user_version) const noexcept;
+  bool checkpoint() noexcept;
   std::int64_t last_rowid() const noexcept;
   std::int64_t changes() const noexcept;
 
@@ -79,7 +84,10 @@ class database {
   std::string error_text() const;
 
  private:
+  static int committed(void* self, sqlite3* db, const char* schema, int pages);
+
   sqlite3* db_ = nullptr;
+  int wal_pages_ = 0;                        ///< in the -wal after our last commit
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
 };
 

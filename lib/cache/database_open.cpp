@@ -37,6 +37,8 @@ look examine(database& db, const database_kind& kind) {
     return tables == 0 ? look::empty : look::damaged;
   }
   if (application != kind.application_id || version != kind.user_version) return look::damaged;
+  // A -wal can hide that the file below it was cut or overwritten.
+  if (!db.main_file_is(kind.application_id, kind.user_version)) return look::damaged;
   statement s = db.use(kind.first_read);
   if (!s) return db.is_busy() ? look::busy : look::damaged;  // a table is missing
   return s.step() == step::failed ? trouble(db) : look::ok;
@@ -61,7 +63,9 @@ bool create_tables(database& db, const database_kind& kind, const database_reque
   if (request.seed && !request.seed(db)) return false;
   const std::string ids = "PRAGMA application_id=" + std::to_string(kind.application_id) +
                           "; PRAGMA user_version=" + std::to_string(kind.user_version) + ";";
-  return db.exec(ids.c_str()) && t.commit();
+  if (!db.exec(ids.c_str()) || !t.commit()) return false;
+  db.checkpoint();  // the main file is to tell what it is by itself
+  return true;
 }
 
 /// Keeps the three newest "<name>.bad-*" groups.
@@ -99,11 +103,14 @@ struct place {
 };
 
 opened_database as_read_only(database& db, const database_kind& kind, const place& at, std::string reason) {
-  // With a -wal beside it the file alone is not the whole truth: try the ordinary way, which needs the -shm, first.
+  using access = database::access;
+  // With a -wal beside it the file alone is not the whole truth.
   const auto wal = fs::lstat_at(at.dir.get(), std::string(kind.file) + "-wal");
   const bool live = wal && wal->exists() && wal->size > 0;
-  for (const bool immutable : {!live, true}) {
-    if (const status s = db.open_file(at.path, false, false, immutable); !s) return {database_state::unusable, s.error().message, 0};
+  std::vector<access> ways = {access::immutable};
+  if (live) ways = {access::read_live, access::read, access::immutable};
+  for (const access how : ways) {
+    if (const status s = db.open_file(at.path, how); !s) return {database_state::unusable, s.error().message, 0};
     set_connection_pragmas(db);
     const look l = examine(db, kind);
     if (l == look::ok) {
@@ -111,15 +118,14 @@ opened_database as_read_only(database& db, const database_kind& kind, const plac
       return {database_state::read_only, std::move(reason), st ? st->ino : 0};
     }
     if (l == look::empty) break;
-    if (l == look::damaged && immutable) break;
   }
   db.close();
   return {database_state::absent, std::move(reason), 0};
 }
 
 /// One try of the ordinary open; look::failed carries the system's words in `reason`.
-look open_existing(database& db, const database_kind& kind, const place& at, bool create, std::string& reason) {
-  if (const status s = db.open_file(at.path, true, create, false); !s) {
+look open_existing(database& db, const database_kind& kind, const place& at, std::string& reason) {
+  if (const status s = db.open_file(at.path, database::access::write); !s) {
     reason = s.error().message;
     return s.error().sys == ENOENT ? look::empty : look::failed;
   }
@@ -145,7 +151,7 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
   const auto now = fs::lstat_at(at.dir.get(), kind.file);
   bool bad = condemned != 0 && now && now->ino == condemned;
   if (!bad && now && now->exists()) {
-    const look l = open_existing(db, kind, at, false, reason);
+    const look l = open_existing(db, kind, at, reason);
     if (l == look::ok) return success(db, kind, at);
     if (l == look::failed || l == look::busy) {
       db.close();
@@ -163,7 +169,7 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
     if (!made) return {database_state::unusable, made.error().message, 0};
     ::fchmod(made->get(), 0600);
   }
-  if (const status s = db.open_file(at.path, true, true, false); !s) return {database_state::unusable, s.error().message, 0};
+  if (const status s = db.open_file(at.path, database::access::create); !s) return {database_state::unusable, s.error().message, 0};
   set_connection_pragmas(db);
   if (!create_tables(db, kind, request, at.network)) {
     reason = db.is_full() ? "no space left in " + request.dir : at.path + ": " + db.error_text();
@@ -202,7 +208,7 @@ opened_database open_database(database& db, const database_kind& kind, const dat
   }
   if (exists) {
     std::string reason;
-    if (open_existing(db, kind, *at, false, reason) == look::ok) {
+    if (open_existing(db, kind, *at, reason) == look::ok) {
       if (at->network) db.exec("PRAGMA journal_mode=TRUNCATE");
       return success(db, kind, *at);
     }

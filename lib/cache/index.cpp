@@ -57,10 +57,28 @@ result<std::unique_ptr<index>> index::open(const std::string& root, const open_o
   out->impl_->dir = path::join(root, ".vx");
   out->impl_->options = options;
   out->impl_->open();
+  if (!options.create && !out->impl_->persistent) {
+    const std::string other = out->impl_->other_schema();
+    if (!other.empty()) {
+      return fail(errc::CACHE_VERSION, out->impl_->dir + " holds " + other + " of another version of vx; this one reads index-1.db");
+    }
+  }
   return out;
 }
 
 bool index::persistent() const noexcept { return impl_->persistent; }
+
+/// "index-<n>.db" where ours is not; "" when there is none.
+std::string index::impl::other_schema() const {
+  const auto listing = fs::list_dir_at(fs::k_cwd, dir);
+  if (!listing) return {};
+  std::string found;
+  for (const fs::dir_entry& e : *listing) {
+    if (e.name == k_index_database.file) return {};
+    if (e.name.starts_with("index-") && e.name.ends_with(".db") && e.name > found) found = e.name;
+  }
+  return found;
+}
 
 void index::impl::note(const std::string& line) {
   if (told) return;

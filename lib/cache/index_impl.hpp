@@ -34,6 +34,7 @@ struct index::impl {
 
   void open();
   void open_in_memory();
+  std::string other_schema() const;
   database_request db_request();
   void note(const std::string& line);
   /// Locks, replaces a database found damaged, and lands queued rows a reader may ask for.

@@ -13,21 +13,11 @@
 #include "cache/tree_swap.hpp"
 
 namespace vx::cache {
-namespace {
-
-using outcome = restore_result::outcome;
-
-restore_result ended(outcome how, std::string reason) {
-  restore_result r;
-  r.how = how;
-  r.reason = std::move(reason);
-  return r;
-}
 
 /// Writes members as files of the stage directory while the artifact is read.
 class stage_sink final : public member_sink {
  public:
-  stage_sink(int dir, std::atomic<std::uint64_t>& counter, const std::string& tag) : dir_(dir), counter_(counter), tag_(tag) {}
+  stage_sink(int dir, std::atomic<std::uint64_t>& counter) : dir_(dir), counter_(counter) {}
   ~stage_sink() override {
     for (const staged_file& s : staged_) {
       if (!s.name.empty()) ::unlinkat(dir_, s.name.c_str(), 0);
@@ -40,7 +30,7 @@ class stage_sink final : public member_sink {
     row_ = row;
     staged_.emplace_back();
     if (row.kind != 'f') return {};
-    const std::string name = tag_ + std::to_string(counter_.fetch_add(1));
+    const std::string name = "f" + std::to_string(counter_.fetch_add(1));
     if (const int e = fs::fault("stage", row.path.c_str())) return give_up(e);
     fd_.reset(::openat(dir_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd_) return give_up(errno);
@@ -72,12 +62,22 @@ class stage_sink final : public member_sink {
   }
   int dir_;
   std::atomic<std::uint64_t>& counter_;
-  std::string tag_;
   unique_fd fd_;
   output_row row_;
   std::vector<staged_file> staged_;
   int trouble_ = 0;
 };
+
+namespace {
+
+using outcome = restore_result::outcome;
+
+restore_result ended(outcome how, std::string reason) {
+  restore_result r;
+  r.how = how;
+  r.reason = std::move(reason);
+  return r;
+}
 
 restore_result tree_trouble(const failure& f) { return ended(outcome::tree_error, f.message); }
 
@@ -102,7 +102,63 @@ class sibling_stage {
   unique_fd fd_;
 };
 
+/// Everything is proven: the tree may change now.
+restore_result swap(const lookup_result& hit, const output_scope& scope, int stage_fd, std::vector<staged_file>& staged) {
+  swap_request q;
+  q.scope = &scope;
+  q.rows = &hit.outputs;
+  q.stage = stage_fd;
+  q.staged = &staged;
+  auto swapped = swap_tree(q);
+  if (!swapped) return tree_trouble(swapped.error());
+  restore_result out;
+  out.touched = std::move(swapped->touched);
+  if (swapped->folded) {
+    out.how = outcome::missing;
+    out.reason = std::move(swapped->reason);
+    return out;
+  }
+  out.stamps = std::move(swapped->stamps);
+  return out;
+}
+
 }  // namespace
+
+std::optional<restore_result> store::impl::open_artifact(const entry& e, unique_fd& out) {
+  const std::string name = artifact_name(e.key);
+  auto fd = fs::open_at(dir.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd) {
+    const int sys = fd.error().sys;
+    if (sys == EMFILE || sys == ENFILE) return tree_trouble(fd.error());
+    if (sys == ENOENT) return ended(outcome::missing, "the artifact is gone");
+    return ended(outcome::missing, sys_failure(sys, "cannot read the cached artifact", path::join(where.dir, name)).message);
+  }
+  const auto st = fs::fstat_fd(fd->get());
+  if (!st || st->kind != fs::kind::file || st->size != e.artifact_bytes) return ended(outcome::missing, "the artifact was replaced");
+  out = std::move(*fd);
+  return std::nullopt;
+}
+
+std::optional<restore_result> store::impl::stage_artifact(const lookup_result& hit, const output_scope& scope, int fd, stage_sink& sink) {
+  codec_lease tools(*this);
+  artifact_expectations expect;
+  expect.key = hit.entry.key;
+  expect.scope = &scope;
+  const auto contents = scan_artifact_fd(fd, hit.entry.artifact_bytes, expect, &sink, &*tools);
+  if (sink.trouble() != 0) {
+    const std::string path = path::join(scope.project_dir, sink.trouble_path());
+    if (sink.trouble() != ENOENT) return tree_trouble(sys_failure(sink.trouble(), "cannot stage the output", path));
+    return ended(outcome::tree_error, "cannot stage the output " + text::escape(path) + ": the stage directory vanished; is another vx run at work here?");
+  }
+  if (!contents) {
+    const bool damaged = contents.error().code == errc::CORRUPT;
+    if (damaged) drop(hit.entry.key);
+    return ended(outcome::missing, std::string("the artifact is ") + (damaged ? "damaged: " : "unreadable: ") + contents.error().message);
+  }
+  // A sound artifact with other members: another process has saved this key since the lookup.
+  if (!same_rows(contents->rows, hit.outputs)) return ended(outcome::missing, "the artifact was replaced");
+  return std::nullopt;
+}
 
 /// `<stage_dir>/<pid>-<n>`, made at the first restore, kept for the next, removed with the store.
 result<std::shared_ptr<store::impl::stage>> store::impl::stage_for(const std::string& stage_dir) {
@@ -131,70 +187,26 @@ result<std::shared_ptr<store::impl::stage>> store::impl::stage_for(const std::st
 }
 
 restore_result store::restore(const lookup_result& hit, const output_scope& scope, const std::string& stage_dir) {
-  impl& m = *impl_;
   if (!scope.declares_any()) return {};
   if (const status roots = check_owned_roots(scope); !roots) {
     return ended(roots.error().code == errc::REFUSED ? outcome::refused : outcome::tree_error, roots.error().message);
   }
-  const std::string name = impl::artifact_name(hit.entry.key);
-  const std::string shown = path::join(m.where.dir, name);
-  const auto fd = fs::open_at(m.dir.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (!fd) {
-    const int sys = fd.error().sys;
-    if (sys == EMFILE || sys == ENFILE) return tree_trouble(fd.error());
-    return ended(outcome::missing, sys == ENOENT ? "the artifact is gone" : sys_failure(sys, "cannot read the cached artifact", shown).message);
-  }
-  const auto st = fs::fstat_fd(fd->get());
-  if (!st || st->kind != fs::kind::file || st->size != hit.entry.artifact_bytes) return ended(outcome::missing, "the artifact was replaced");
+  unique_fd artifact;
+  if (auto trouble = impl_->open_artifact(hit.entry, artifact)) return std::move(*trouble);
 
   sibling_stage beside;
   int stage_fd = -1;
-  const auto shared = m.stage_for(stage_dir);
+  const auto shared = impl_->stage_for(stage_dir);
   if (shared) {
     stage_fd = (*shared)->dir.get();
   } else {
-    if (const status made = beside.make(scope, m.stage_files.fetch_add(1)); !made) return tree_trouble(shared.error());
+    if (!beside.make(scope, impl_->stage_files.fetch_add(1))) return tree_trouble(shared.error());
     stage_fd = beside.fd();
   }
-
-  stage_sink sink(stage_fd, m.stage_files, "f");
-  impl::codec_lease tools(m);
-  artifact_expectations expect;
-  expect.key = hit.entry.key;
-  expect.scope = &scope;
-  const auto contents = scan_artifact_fd(fd->get(), st->size, expect, &sink, &*tools);
-  if (sink.trouble() != 0) {
-    const std::string path = path::join(scope.project_dir, sink.trouble_path());
-    if (sink.trouble() == ENOENT) {
-      return ended(outcome::tree_error, "cannot stage the output " + text::escape(path) + ": the stage directory vanished; is another vx run at work here?");
-    }
-    return tree_trouble(sys_failure(sink.trouble(), "cannot stage the output", path));
-  }
-  if (!contents) {
-    const bool damaged = contents.error().code == errc::CORRUPT;
-    if (damaged) drop(hit.entry.key);
-    return ended(outcome::missing, std::string("the artifact is ") + (damaged ? "damaged: " : "unreadable: ") + contents.error().message);
-  }
-  // A sound artifact with other members: another process has saved this key since the lookup.
-  if (!same_rows(contents->rows, hit.outputs)) return ended(outcome::missing, "the artifact was replaced");
-
-  swap_request q;
-  q.scope = &scope;
-  q.rows = &hit.outputs;
-  q.stage = stage_fd;
-  q.staged = &sink.staged();
-  bool begun = false;
-  auto swapped = swap_tree(q, begun);
-  if (!swapped) return tree_trouble(swapped.error());
-  restore_result out;
-  out.touched = std::move(swapped->touched);
-  if (swapped->folded) {
-    out.how = outcome::missing;
-    out.reason = std::move(swapped->reason);
-    return out;
-  }
-  out.stamps = std::move(swapped->stamps);
-  return out;
+  stage_sink sink(stage_fd, impl_->stage_files);
+  if (auto trouble = impl_->stage_artifact(hit, scope, artifact.get(), sink)) return std::move(*trouble);
+  artifact.reset();
+  return swap(hit, scope, stage_fd, sink.staged());
 }
 
 }  // namespace vx::cache

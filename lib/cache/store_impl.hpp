@@ -16,6 +16,8 @@
 
 namespace vx::cache {
 
+class stage_sink;
+
 /// One packed artifact waiting for its rows.
 struct pending_save {
   const save_request* request = nullptr;
@@ -93,6 +95,7 @@ struct store::impl {
                    std::vector<digest128>& damaged);
   void check_files(const std::vector<digest128>& keys, bool outputs, std::vector<std::optional<lookup_result>>& out);
   void forget_lost(const std::vector<digest128>& keys, const std::vector<digest128>& damaged);
+  void drop(const digest128& key);
   void mark_used(const digest128& key, std::int64_t id, std::int64_t used_ns, std::int64_t artifact_mtime_s);
 
   // save.cpp, save_commit.cpp
@@ -105,6 +108,8 @@ struct store::impl {
 
   // restore.cpp
   result<std::shared_ptr<stage>> stage_for(const std::string& stage_dir);
+  std::optional<restore_result> open_artifact(const entry& e, unique_fd& out);
+  std::optional<restore_result> stage_artifact(const lookup_result& hit, const output_scope& scope, int fd, stage_sink& sink);
 
   /// A codec for the duration of one artifact.
   class codec_lease {

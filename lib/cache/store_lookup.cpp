@@ -215,15 +215,16 @@ void store::touch_used(const std::vector<digest128>& keys, std::int64_t now_ns) 
   if (!t.commit()) m.db_failed();
 }
 
-void store::drop(const digest128& key) {
-  impl& m = *impl_;
-  if (m.mode != store_mode::read_write || !m.options.create) return;
-  const auto lock = m.use_db();
-  transaction t(m.db);
-  if (!t) return m.db_failed();
-  const bool gone = m.db.use("DELETE FROM entries WHERE key = ?1").blob(1, key.view()).run();
-  ::unlinkat(m.dir.get(), impl::artifact_name(key).c_str(), 0);
-  if (!gone || !t.commit()) m.db_failed();
+void store::drop(const digest128& key) { impl_->drop(key); }
+
+void store::impl::drop(const digest128& key) {
+  if (mode != store_mode::read_write || !options.create) return;
+  const auto lock = use_db();
+  transaction t(db);
+  if (!t) return db_failed();
+  const bool gone = db.use("DELETE FROM entries WHERE key = ?1").blob(1, key.view()).run();
+  ::unlinkat(dir.get(), artifact_name(key).c_str(), 0);
+  if (!gone || !t.commit()) db_failed();
 }
 
 result<std::string> store::read_log(const entry& e) {

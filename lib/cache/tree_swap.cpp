@@ -22,8 +22,8 @@ namespace {
 /// One space of one restore.
 class space_swap {
  public:
-  space_swap(const swap_request& q, space which, std::size_t begin, std::size_t end, swap_result& out, bool& begun)
-      : q_(q), scope_(*q.scope, which), rows_(*q.rows), begin_(begin), end_(end), out_(out), begun_(begun) {}
+  space_swap(const swap_request& q, space which, std::size_t begin, std::size_t end, swap_result& out)
+      : q_(q), scope_(*q.scope, which), rows_(*q.rows), begin_(begin), end_(end), out_(out) {}
 
   status run() {
     if (!scope_.declares_any() && begin_ == end_) return {};
@@ -75,7 +75,6 @@ class space_swap {
     if (!parent) return parent.error().sys == ENOENT ? status{} : trouble(parent.error().sys, f.path);
     const status done = fs::unlink_at(*parent, std::string(path::base_name(f.path)), dir);
     if (done) {
-      begun_ = true;
       f.kind = fs::kind::none;
       if (dir) parents_->forget();
       out_.touched.push_back(scope_.from_root(f.path));
@@ -121,7 +120,6 @@ class space_swap {
       VX_TRY_LET(const fs::stat_info st, fs::lstat_at(*parent, name));
       return st.kind == fs::kind::dir ? status{} : status(in_the_way(ENOTDIR, dir));
     }
-    begun_ = true;
     const unique_fd fd(::openat(*parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd || ::fchmod(fd.get(), 0755) != 0) return trouble(errno, dir);
     return {};
@@ -134,7 +132,6 @@ class space_swap {
     if (r.kind == 'f') VX_TRY(place_file(i, parent, name));
     if (r.kind == 'l') VX_TRY(place_link(r, parent, name));
     if (r.kind == 'd') VX_TRY(make_dir(r.path));
-    begun_ = true;
     out_.touched.push_back(scope_.from_root(r.path));
     return {};
   }
@@ -227,7 +224,6 @@ class space_swap {
   const std::vector<output_row>& rows_;
   std::size_t begin_, end_;
   swap_result& out_;
-  bool& begun_;
   unique_fd base_;
   std::optional<parent_cache> parents_;
   std::vector<found> existing_;
@@ -261,13 +257,13 @@ void take_stamps(const swap_request& q, std::size_t begin, std::size_t end, cons
 
 }  // namespace
 
-result<swap_result> swap_tree(const swap_request& q, bool& begun) {
+result<swap_result> swap_tree(const swap_request& q) {
   swap_result out;
   const std::vector<output_row>& rows = *q.rows;
   out.stamps.resize(rows.size());
   const auto middle = static_cast<std::size_t>(
       std::find_if(rows.begin(), rows.end(), [](const output_row& r) { return r.space == space::workspace; }) - rows.begin());
-  space_swap project(q, space::project, 0, middle, out, begun), workspace(q, space::workspace, middle, rows.size(), out, begun);
+  space_swap project(q, space::project, 0, middle, out), workspace(q, space::workspace, middle, rows.size(), out);
   VX_TRY(project.run());
   VX_TRY(workspace.run());
   take_stamps(q, 0, middle, project, out);

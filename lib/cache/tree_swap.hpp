@@ -29,7 +29,7 @@ struct swap_result {
   std::vector<std::string> touched;
 };
 
-/// Failure: the tree could not be made equal; message names path and cause. `begun` tells whether it was changed.
-result<swap_result> swap_tree(const swap_request& request, bool& begun);
+/// Failure: the tree could not be made equal; message names path and cause. It may have changed: stamps of the entry are void.
+result<swap_result> swap_tree(const swap_request& request);
 
 }  // namespace vx::cache
