@@ -144,15 +144,7 @@ status build_graph(prepared& p) {
   };
   VX_TRY_LET(p.graph, graph::build_task_graph(p.loader->catalog(), p.selection.requests, options));
   VX_TRY(workspace::check_overlaps(p.loader->ws(), p.graph, p.loader->catalog()));
-  if (!p.request.exclude.names.empty()) {
-    std::vector<std::string> known;
-    for (const graph::catalog_project& c : p.loader->catalog().projects)
-      for (const graph::catalog_task& t : c.tasks) known.push_back(t.name);
-    for (const std::string& name : p.request.exclude.names) {
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        return fail(errc::UNKNOWN_TASK, "no project declares the excluded dependency " + text::escape(name) + text::did_you_mean(name, known));
-    }
-  }
+  VX_TRY(graph::check_exclusions(p.loader->catalog(), p.request.exclude));
   p.schedule = graph::apply_exclusions(p.loader->catalog(), p.graph, p.request.exclude);
   describe_tasks(p);
   VX_TRY(check_forwarded(p));
