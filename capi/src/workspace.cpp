@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -152,9 +153,11 @@ vx_status vx_run_start(vx_workspace* workspace, const char* request_json, const 
   return vx::capi::guard(err, [&]() -> vx::status {
     std::unique_ptr<vx::run::observer> who;  // made first: its drop must run whatever fails next
     if (observer != nullptr) {
+      vx_observer known{};  // even a struct that is refused below may name a drop
+      if (observer->size > 2 * sizeof(std::uint32_t)) std::memcpy(&known, observer, std::min<std::size_t>(observer->size, sizeof known));
+      who = std::make_unique<host_observer>(known);
       VX_TRY_LET(const vx_observer o, vx::capi::read_options(observer, "vx_observer"));
       if ((o.flags & ~VX_OBSERVE_SKIP_CURRENT) != 0) return fail(errc::UNSUPPORTED, "vx_observer.flags has a bit this library does not know");
-      who = std::make_unique<host_observer>(o);
     }
     if (workspace == nullptr || out == nullptr) return fail(errc::INVALID, workspace == nullptr ? "workspace is NULL" : "out is NULL");
     VX_TRY_LET(const vx::json::value request, parse_request(request_json));
