@@ -135,11 +135,11 @@ test('a file monitor hook is never run', () => {
 test('an end-of-line attribute does not let one key stand for two files', () => {
   const ws = built();
   ws.write('.gitattributes', '* text\n');
-  ws.write('packages/a/src/x', 'a\r\n');
+  ws.write('packages/a/src/x', 'line\r\n');
   ws.commit();
   assert.equal(build(ws), MISS);
   const crlf = ws.plan(['a#build']).keys['a#build'];
-  ws.write('packages/a/src/x', 'a\n');
+  ws.write('packages/a/src/x', 'line\n');
   assert.equal(build(ws), MISS);
   assert.notEqual(ws.plan(['a#build']).keys['a#build'], crlf);
 });

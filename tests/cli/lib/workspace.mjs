@@ -93,7 +93,7 @@ export class Workspace {
     this.git('commit', '-q', '--allow-empty', '-m', message);
   }
   /** Runs vx to its end. */
-  vx(args, { cwd = '', env = {}, input, timeout = 60_000 } = {}) {
+  vx(args, { cwd = '', env = {}, input, timeout = 300_000 } = {}) {
     const r = spawnSync(vxBin, args, {
       cwd: this.path(cwd), env: cleanEnv(this.base, env), encoding: 'utf8', input: input ?? '', timeout, maxBuffer: 256 << 20,
     });
@@ -201,7 +201,7 @@ export function single(task = copyBuild(), options = {}) {
 }
 
 /** Waits until `test` holds; the one place where tests wait for something outside. */
-export async function until(test, what, ms = 20_000) {
+export async function until(test, what, ms = 60_000) {
   const deadline = Date.now() + ms;
   while (!(await test())) {
     if (Date.now() > deadline) throw new Error(`waited too long for ${what}`);
