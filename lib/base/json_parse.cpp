@@ -1,11 +1,19 @@
+#include <locale.h>
+#include <stdlib.h>
+#if __has_include(<xlocale.h>)
+#include <xlocale.h>  // strtod_l on macOS
+#endif
+
 #include <algorithm>
-#include <cstring>
+#include <charconv>
+#include <cmath>
 #include <limits>
+#include <system_error>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
 
-#include <rapidjson/error/en.h>
+#include <rapidjson/error/error.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
@@ -13,6 +21,14 @@ namespace vx::json {
 namespace {
 
 namespace rj = rapidjson;
+
+// The nearest double whatever the host's locale says about decimal points; infinity beyond the range, 0 below it.
+double to_double(const char* text) noexcept {
+  const locale_t plain = ::newlocale(LC_ALL_MASK, "C", locale_t{});
+  const double d = ::strtod_l(text, nullptr, plain);
+  ::freelocale(plain);
+  return d;
+}
 
 // Builds the document from parser events. The parser reports the end of each token; its start is found by walking
 // forward from the end of the one before over white space, separators and comments, which costs one pass in all.
@@ -24,15 +40,20 @@ class builder {
 
   bool Null() { return scalar(value()); }
   bool Bool(bool b) { return scalar(value(b)); }
-  bool Int(int i) { return scalar(value(i)); }
-  bool Uint(unsigned u) { return scalar(value(u)); }
-  bool Int64(std::int64_t i) { return scalar(value(i)); }
-  bool Uint64(std::uint64_t u) {
-    if (u > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return scalar(value(static_cast<double>(u)));
-    return scalar(value(u));
+  // Numbers arrive as text: RapidJSON's own conversion reads "0e40" by counting the leading zeros of zero.
+  bool RawNumber(const char* s, rj::SizeType n, bool) {
+    std::int64_t whole = 0;
+    const auto [end, error] = std::from_chars(s, s + n, whole);
+    if (error == std::errc() && end == s + n) return scalar(value(whole));
+    const double d = to_double(s);
+    if (std::isinf(d)) return refuse("a number beyond what a double holds", static_cast<std::uint32_t>(next_token()));
+    return scalar(value(d));
   }
-  bool Double(double d) { return scalar(value(d)); }
-  bool RawNumber(const char*, rj::SizeType, bool) { return false; }
+  bool Int(int) { return false; }  // never called: see k_strict
+  bool Uint(unsigned) { return false; }
+  bool Int64(std::int64_t) { return false; }
+  bool Uint64(std::uint64_t) { return false; }
+  bool Double(double) { return false; }
 
   bool String(const char* s, rj::SizeType n, bool) {
     const std::uint32_t at = token_start();
@@ -247,7 +268,7 @@ const char* explain(rj::ParseErrorCode code) noexcept {
 constexpr std::string_view k_mark = "\xef\xbb\xbf";  // byte-order mark
 
 constexpr unsigned k_strict =
-    rj::kParseFullPrecisionFlag | rj::kParseValidateEncodingFlag | rj::kParseIterativeFlag;
+    rj::kParseNumbersAsStringsFlag | rj::kParseValidateEncodingFlag | rj::kParseIterativeFlag;
 constexpr unsigned k_relaxed = k_strict | rj::kParseCommentsFlag | rj::kParseTrailingCommasFlag;
 
 // Of a token that is wrong as a whole, its beginning; else where the parser stopped.

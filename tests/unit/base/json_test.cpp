@@ -43,6 +43,12 @@ TEST_CASE("numbers keep their type and exact value") {
   CHECK(json::parse("1")->type() == json::type::integer);
   CHECK(json::parse("0.1")->as_double() == 0.1);
   CHECK(json::parse("2.2250738585072014e-308")->as_double() == 2.2250738585072014e-308);
+  for (const char* zero : {"0e40", "0E-400", "-0e5", "0.0", "1e-999", "-1e-400"}) {
+    CAPTURE(zero);
+    CHECK(json::parse(zero)->as_double() == 0.0);
+  }
+  CHECK(json::parse("0.30000000000000004")->as_double() == 0.1 + 0.2);
+  CHECK(json::parse("123456789012345678901234567890")->as_double() == 123456789012345678901234567890.0);
   CHECK(json::parse("5e-324")->as_double() == std::numeric_limits<double>::denorm_min());
   CHECK(json::parse("1.7976931348623157e308")->as_double() == std::numeric_limits<double>::max());
 }
@@ -52,7 +58,7 @@ TEST_CASE("what is no JSON is refused at its place") {
   for (const row& r : {row{"", 0, "empty"}, {"   ", 3, "empty"}, {"nul", 0, "value"}, {"[1,]", 3, "value"}, {"[1 2]", 3, "',' or ']'"},
                        {"{\"a\" 1}", 5, "':'"}, {"{a:1}", 1, "member name"}, {"{'a':1}", 1, "member name"}, {"{\"a\":1,}", 7, "member name"},
                        {"{\"a\":1 \"b\":2}", 7, "',' or '}'"}, {"[1] x", 4, "after the end"}, {"1 2", 2, "after the end"}, {"\"abc", 0, "without an end"},
-                       {"\"a\\x\"", 2, "escape"}, {"\"\\u12g4\"", 1, "hexadecimal"}, {"\"a\nb\"", 2, "control"}, {"1e999", 0, "beyond"},
+                       {"\"a\\x\"", 2, "escape"}, {"\"\\u12g4\"", 1, "hexadecimal"}, {"\"a\nb\"", 2, "control"}, {"1e999", 0, "beyond"}, {"[1, -1e400]", 4, "beyond"}, {"1e99999999999999999999", 0, "beyond"},
                        {"1.", 2, "decimal point"}, {"1e", 2, "exponent"}, {"+1", 0, "value"}, {".5", 0, "value"}, {"01", 1, "after the end"},
                        {"NaN", 0, "value"}, {"Infinity", 0, "value"}, {"// c\n1", 0, "value"}, {"[1/*x*/]", 2, "',' or ']'"}, {"\xef\xbb\xbf{}", 0, "value"},
                        {"\"\xff\"", 1, "UTF-8"}, {"\"\xc3\"", 1, "UTF-8"}, {"\"\xed\xa0\x80\"", 1, "UTF-8"}, {"[1]\0[2]"s, 3, "NUL"}, {"[1\0]"s, 2, "',' or ']'"},
