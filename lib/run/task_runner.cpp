@@ -160,7 +160,8 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   out.mono_end_ns = *out.mono_start_ns + out.duration_ns;
   out.wall_end_ns = out.wall_start_ns + out.duration_ns;
   if (out.status == task_status::failed) return out;
-  if (hit.entry.output_count == 0 && t.scope->declares_any()) warn_unmatched_outputs(node);
+  // Nearly every entry begins with a file: the question costs nothing then.
+  if ((hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
   if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
   const std::lock_guard lock(s_.ends_mutex);
   s_.used.push_back(hit.entry.key);
@@ -344,7 +345,7 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
     say(node, level::warning, id + ": not cached: " + rows.error().message);
     return;
   }
-  if (rows->empty() && t.scope->declares_any()) warn_unmatched_outputs(node);
+  if (cache::matched_nothing(*t.scope, *rows)) warn_unmatched_outputs(node);
   save_job job;
   job.node = node;
   job.request.key = s_.keys.at(node).key;
@@ -357,6 +358,7 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   job.request.log = records.empty() ? std::string() : cache::encode_log(records);
   job.request.stats = {log.last_ns, end.outcome.cpu_ns, end.outcome.rss_bytes};
   job.request.components = s_.keys.explain(node, described->files, s_.p.store->salt());
+  job.listing = std::move(*rows);
   end.save = std::move(job);
 }
 
@@ -383,12 +385,14 @@ void task_runner::watch_fingerprint(std::uint32_t node) {
 }
 
 void task_runner::save(save_job job) {
+  job.request.listing = &job.listing;
   cache::save_result saved = s_.p.store->save(job.request);
   task_outcome& out = s_.outcomes[job.node];
   using how = cache::save_result::outcome;
   if (saved.how == how::saved) {
     out.saved = true;
     out.artifact_bytes = saved.artifact_bytes;
+    if (!saved.reason.empty()) say(job.node, level::notice, s_.p.graph.nodes[job.node].id + ": " + saved.reason);
     s_.p.index->put_stamps(job.request.key, saved.stamps);
     const std::lock_guard lock(s_.ends_mutex);
     if (job.request.scope->declares_any()) {

@@ -16,6 +16,7 @@ namespace vx::run {
 struct save_job {
   std::uint32_t node = 0;
   cache::save_request request;
+  std::vector<cache::output_row> listing;   ///< what the command had left when it ended
 };
 
 struct ended_task {
