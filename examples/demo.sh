@@ -38,7 +38,9 @@ wipe
 step '3. Outputs deleted' 'Every dist/ is gone; it comes back from the cache, bytes, modes and times. Look at "local" in the cache line.' \
   'run build test lint --all'
 go run build test lint --all
-go run start --filter shop
+
+step '   The app' 'A task named like this shows its own output as it comes; what it needs stays quiet.' 'run shop#start'
+go run shop#start
 
 cp -p "$edited" "$saved"
 sed 's/piece: .pc./piece: '"'x'"'/' "$saved" > "$edited"
