@@ -216,7 +216,9 @@ TEST_CASE("a process left behind does not hold the task; what it holds open is c
 
 TEST_CASE("a process left behind that holds nothing open is not waited for") {
   temp_dir dir;
-  task t("sleep 60 >/dev/null 2>&1 & echo $! > " + vx::text::shell_quote(dir / "pid"));
+  REQUIRE(::mkfifo((dir / "let-go").c_str(), 0600) == 0);
+  const std::string let_go = vx::text::shell_quote(dir / "let-go");
+  task t("(exec >/dev/null 2>&1; echo x > " + let_go + "; exec sleep 60) & echo $! > " + vx::text::shell_quote(dir / "pid") + "; read -r x < " + let_go);
   const spawn_result r = t.run();
   CHECK(r.exit_code == 0);
   CHECK_FALSE(r.output_cut);
