@@ -140,7 +140,7 @@ void run_output::leave_row(std::uint32_t index) {
 }
 
 bool run_output::region(region_state& out) const {
-  if (!started_ || after_footer_ || open_frame_ != k_none) return false;
+  if (!started_ || after_footer_ || streamed_) return false;
   out = counts_;
   for (const std::uint32_t server : servers_) out.servers.push_back(tasks_[server].start.id);
   const auto now = std::chrono::steady_clock::now();
@@ -256,6 +256,7 @@ bool run_output::has_command_line(const task& t, const task_end& end) const {
 
 void run_output::open_live(task& t) {
   t.live = true;
+  streamed_ = true;
   open_frame_ = t.start.index;
   put(live_header(t.start, colours_) + "\n");
   fence(true);

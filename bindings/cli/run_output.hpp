@@ -113,6 +113,7 @@ class run_output {
   bool focused_ = false;
   bool live_allowed_ = false;  ///< exactly one task was asked for
   std::uint32_t open_frame_ = k_none;
+  bool streamed_ = false;      ///< a task has the screen, or had it: the live region is over
   bool started_ = false;       ///< run.start came: there is something to sum up
   bool after_footer_ = false;
   bool at_line_start_ = true;

@@ -145,6 +145,17 @@ test('verbosity adds a table, summarize writes the document', () => {
   assert.match(file, /^[0-9a-f-]{36}\.json$/);
 });
 
+test('on a terminal a region stands below the text while tasks run, and is gone at the end', { skip: spawnSync('script', ['--version']).status !== 0 && 'script is not here' }, () => {
+  const ws = monorepo({ a: { tasks: { t: always('sleep 0.6') } }, b: { tasks: { t: always('sleep 0.6; exit 3') } } });
+  const r = spawnSync('script', ['-qec', `"${vxBin}" run t --all`, '/dev/null'], { cwd: ws.dir, env: cleanEnv(ws.base, { TERM: 'xterm' }), encoding: 'utf8' });
+  assert.equal(r.status, 1);
+  assert.match(r.stdout, /\x1b\[\d+A\x1b\[J/);
+  const footer = r.stdout.slice(r.stdout.indexOf('─ vx 0'));
+  assert.ok(footer.length > 0 && !footer.includes('\x1b[J'));
+  const dumb = ws.vx(['run', 't', '--all']);
+  assert.ok(!dumb.stdout.includes('\x1b'));
+});
+
 test('ids that are not UTF-8 never make stdout invalid', () => {
   const ws = monorepo({ a: { tasks: { build: cached('mkdir -p dist; ls src') }, } });
   ws.sh("printf x > \"packages/a/src/$(printf 'bad\\377')\"");
