@@ -25,7 +25,7 @@ task_status status_of(std::string_view word) {
   return task_status::unknown;
 }
 
-constexpr std::array<std::pair<std::string_view, event_kind>, 7> k_kinds{{
+constexpr std::array<std::pair<std::string_view, event_kind>, 8> k_kinds{{
     {"task.start", event_kind::task_start},
     {"task.end", event_kind::task_end},
     {"run.status", event_kind::status},
@@ -33,6 +33,7 @@ constexpr std::array<std::pair<std::string_view, event_kind>, 7> k_kinds{{
     {"run.summary", event_kind::summary},
     {"run.end", event_kind::run_end},
     {"task.exit", event_kind::task_exit},
+    {"task.ready", event_kind::task_ready},
 }};
 
 event_kind kind_named(std::string_view word) {
@@ -129,6 +130,10 @@ cli::task_end event_reader::task_end() const {
     if (out.attempts == 1) out.attempts = read_count(*flaky, "attempts", 1);
   }
   return out;
+}
+
+cli::task_ready event_reader::task_ready() const {
+  return {read_text(document_->root, "taskId"), read_number(document_->root, "durationMs")};
 }
 
 cli::task_exit event_reader::task_exit() const {

@@ -83,13 +83,20 @@ struct status_line {
   std::string line;
 };
 
+/// A server got ready.
+struct task_ready {
+  std::string id;
+  double duration_ms = 0;
+};
+
+/// A server ended after it was ready.
 struct task_exit {
   std::string id;
   int exit_code = 0;
   bool during_run = false;
 };
 
-enum class event_kind : std::uint8_t { run_start, task_start, task_end, task_exit, status, summary, run_end, other };
+enum class event_kind : std::uint8_t { run_start, task_start, task_ready, task_end, task_exit, status, summary, run_end, other };
 
 /// The kind of a record without parsing the rest of it.
 event_kind kind_of(std::string_view json);
@@ -107,6 +114,7 @@ class event_reader {
   cli::run_start run_start() const;
   cli::task_start task_start() const;
   cli::task_end task_end() const;
+  cli::task_ready task_ready() const;
   cli::task_exit task_exit() const;
   cli::status_line status() const;
   cli::run_summary summary() const;

@@ -74,6 +74,7 @@ void run_output::event(std::string_view json) {
       break;
     case event_kind::task_start: on_task_start(reader_.task_start()); break;
     case event_kind::task_end: on_task_end(reader_.task_end()); break;
+    case event_kind::task_ready: on_task_ready(reader_.task_ready()); break;
     case event_kind::task_exit: on_task_exit(reader_.task_exit()); break;
     case event_kind::status: on_status(reader_.status()); break;
     case event_kind::summary: summary_ = reader_.summary(); break;
@@ -181,6 +182,7 @@ void run_output::on_task_end(const task_end& end) {
   const auto found = by_id_.find(end.id);
   if (found == by_id_.end()) return;
   task& t = tasks_[found->second];
+  if (t.serving) return;
   t.ended = true;
   if (t.start.group || end.group) return;
   leave_row(found->second);
@@ -217,10 +219,22 @@ void run_output::on_task_end(const task_end& end) {
   t.block.reset();
 }
 
+void run_output::on_task_ready(const task_ready& ready) {
+  const auto found = by_id_.find(ready.id);
+  if (found == by_id_.end()) return;
+  task_end end;
+  end.id = ready.id;
+  end.status = task_status::success;
+  end.duration_ms = ready.duration_ms;
+  end.no_cache = true;
+  end.started = true;
+  on_task_end(end);
+  tasks_[found->second].serving = true;
+}
+
 void run_output::on_task_exit(const task_exit& exit) {
+  // Why it ended is a status line of the run.
   if (const auto found = by_id_.find(exit.id); found != by_id_.end()) std::erase(servers_, found->second);
-  if (options_.logs == log_mode::none || options_.logs == log_mode::hash_only) return;
-  sink_.note(fmt::format("[vx] {} ended (exit {})", printable(exit.id), exit.exit_code));
 }
 
 void run_output::on_status(const status_line& line) {

@@ -63,6 +63,7 @@ class run_output {
     escape_stripper strip[2];
     bool live = false;         ///< its frame is open and streams
     bool ended = false;
+    bool serving = false;      ///< a server that got ready: its ending was shown then
     bool held_line_open = false;
   };
   struct running {
@@ -73,6 +74,7 @@ class run_output {
 
   void on_task_start(task_start start);
   void on_task_end(const task_end& end);
+  void on_task_ready(const task_ready& ready);
   void on_task_exit(const task_exit& exit);
   void take_row(std::uint32_t index);
   void leave_row(std::uint32_t index);

@@ -96,3 +96,26 @@ test('a task that reads its input sees the end of it', () => {
   const ws = monorepo({ a: { tasks: { t: always('cat; echo over') } } });
   assert.match(ws.vx(['run', 'a#t'], { input: 'typed\n' }).stdout, /\nover\n/);
 });
+
+test('a server is held until Ctrl-C, its output follows the footer, and nothing is left', async () => {
+  const ws = monorepo({ a: { tasks: { dev: always('echo $$ > ../../pids; echo listening; while :; do echo tick; sleep 0.1; done', { exec: { persistent: { readyWhen: 'listening' } } }), e2e: always('echo checked', { dependsOn: ['dev'] }) } } });
+  const run = ws.start(['run', 'a#dev']);
+  await until(() => /─ vx [^]*tick\n.*tick/.test(run.output()), 'output after the footer');
+  assert.match(run.output(), /└─ a#dev ── \(\S+\) running\n/);
+  const pid = Number(ws.read('pids'));
+  assert.ok(alive(pid));
+  run.child.kill('SIGINT');
+  assert.equal((await run.ended).signal, 'SIGINT');
+  await until(() => !alive(pid), 'the server to be gone');
+  const once = ws.vx(['run', 'a#e2e']);
+  assert.equal(once.status, 0, once.text);
+  assert.match(once.stdout, /checked/);
+  assert.equal(alive(Number(ws.read('pids'))), false);
+});
+
+test('a held server that dies by itself fails the run', () => {
+  const ws = monorepo({ a: { tasks: { dev: always('echo up; sleep 0.5; exit 3', { exec: { persistent: { readyWhen: 'up' } } }) } } });
+  const r = ws.vx(['run', 'a#dev']);
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /a#dev .*3/);
+});

@@ -284,6 +284,23 @@ TEST_CASE("the library may leave current hits out where they would not be shown"
   CHECK_FALSE(run_output::ignores_current_hits(ci));
 }
 
+TEST_CASE("a server's frame closes when it is ready and its end is not shown twice") {
+  const char* start = R"({"v":1,"kind":"task.start","index":1,"taskId":"shop#build","requested":true,"persistent":true,"command":"serve"})";
+  scene s(focused(), 1);
+  s.event(start);
+  s.print(1, "listening\n");
+  s.event(R"({"v":1,"kind":"task.ready","taskId":"shop#build","durationMs":320})");
+  s.end("shop#build", "success", 320);
+  s.finish();
+  CHECK(s.body() == "┌─ ▸ shop#build > $ serve\n\nlistening\n\n└─ shop#build ── (320ms) running\n\n");
+  scene wide(broad(), 1);
+  wide.event(start);
+  wide.event(R"({"v":1,"kind":"task.ready","taskId":"shop#build","durationMs":320})");
+  wide.event(R"({"v":1,"kind":"task.exit","taskId":"shop#build","exitCode":3,"duringRun":true})");
+  wide.finish();
+  CHECK(wide.body() == " ▸   320ms running          shop#build\n\n");
+}
+
 TEST_CASE("nothing follows the footer but what held servers print") {
   scene s(broad(), 2);
   s.start(2, "api#dev", "node api", true);
