@@ -68,11 +68,6 @@ struct save_result {
   std::vector<output_stamp> stamps;          ///< same order
 };
 
-/// Output listing done on the task's slot before the save lane takes over (cache.md 6.2).
-struct output_listing {
-  std::vector<output_row> rows;              ///< kinds and paths; sizes as seen
-  bool matched_nothing = false;              ///< a non-empty declaration that selects nothing
-};
 
 struct restore_result {
   enum class outcome : std::uint8_t {

@@ -200,11 +200,9 @@ struct coordinator::impl {
   }
 
   void start(std::uint32_t node, bool tainted) {
-    if (!s.early.probed.empty() && s.early.probed[node] == probe::miss && s.early.tier[node] != 0) {
-      // A demoted tier hit: its start was recorded when the restore began.
-    } else {
-      record_start(node);
-    }
+    // A demoted tier hit had its start recorded when the restore began.
+    const bool demoted = s.early.probed[node] == probe::miss && s.early.tier[node] != 0;
+    if (!demoted) record_start(node);
     if (s.p.tasks[node].config->persistent) {
       exec_lane->post([this, node] { start_server(node); });
       return;

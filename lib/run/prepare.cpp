@@ -161,10 +161,9 @@ status set_concurrency(prepared& p) {
   return {};
 }
 
-status open_index(prepared& p, prepare_mode mode) {
+status open_index(prepared& p) {
   cache::index::open_options options;
   options.create = true;  // a plan may write the checkout's memos, which decide nothing
-  (void)mode;
   options.notice = [&p](const std::string& line) { p.notices.say(level::warning, line); };
   VX_TRY_LET(p.index, cache::index::open(p.h->root, options));
   p.memo = std::make_unique<index_memo>(*p.index, p.request.policy.local_read, p.request.policy.local_write);
@@ -220,7 +219,7 @@ result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_req
   start.env = &p->h->env;
   start.cancel = cancel;
   p->facts = inputs::facts::start(start);
-  VX_TRY(open_index(*p, mode));
+  VX_TRY(open_index(*p));
   p->facts->set_memo(p->index.get());
   VX_TRY(load_workspace(*p));
   VX_TRY(set_concurrency(*p));

@@ -108,27 +108,24 @@ std::optional<task_outcome> task_runner::try_hit(std::uint32_t node) {
     const auto known = s_.p.index->current_many({key});
     current = known[0] && cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
   }
-  bool failed = false;
-  return finish_restore(node, *found, current, failed);
+  return finish_restore(node, *found, current);
 }
 
 std::optional<task_outcome> task_runner::restore_hit(std::uint32_t node) {
-  bool failed = false;
-  return finish_restore(node, *s_.early.hits[node], false, failed);
+  return finish_restore(node, *s_.early.hits[node], false);
 }
 
 task_outcome task_runner::current_hit(std::uint32_t node) {
-  bool failed = false;
-  return *finish_restore(node, *s_.early.hits[node], true, failed);
+  return *finish_restore(node, *s_.early.hits[node], true);
 }
 
-std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current, bool& failed) {
+std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current) {
   const task_info& t = s_.p.tasks[node];
   task_outcome out;
   out.mono_start_ns = s_.since_start_ns();
   out.wall_start_ns = wall_ns();
   out.key = hit.entry.key;
-  out.status = hit.entry.from_remote ? task_status::cache_hit : task_status::cache_hit;
+  out.status = task_status::cache_hit;
   out.restored = false;
   fill_stored(out, hit.entry);
   if (!current) {
@@ -140,7 +137,6 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
         return std::nullopt;
       case cache::restore_result::outcome::refused:
       case cache::restore_result::outcome::tree_error:
-        failed = true;
         out.status = task_status::failed;
         out.exit_code = 1;
         out.restored.reset();

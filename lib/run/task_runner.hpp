@@ -44,7 +44,7 @@ class task_runner {
  private:
   struct attempt_log;
   std::optional<task_outcome> try_hit(std::uint32_t node);
-  std::optional<task_outcome> finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current, bool& failed);
+  std::optional<task_outcome> finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current);
   void replay(std::uint32_t node, const cache::lookup_result& hit, task_outcome& out);
   ended_task miss(std::uint32_t node, bool tainted);
   bool clean(std::uint32_t node, task_outcome& out);
