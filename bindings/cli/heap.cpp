@@ -1,6 +1,17 @@
 #include "cli/heap.hpp"
 
 #include <cstdlib>  // defines __GLIBC__
+
+namespace vx::cli {
+bool process_ends_cheaper() noexcept {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return true;
+#endif
+}
+}  // namespace vx::cli
+
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 #include <malloc.h>

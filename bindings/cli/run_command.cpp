@@ -128,7 +128,7 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
   if (vx_run_start(workspace, request.c_str(), &observer, cancel, &raw, &error) != VX_OK) {
     return refuse(call, "run", to_refusal(error));
   }
-  const run_handle run(raw);
+  run_handle run(raw);
   std::optional<region_ticker> ticker;
   if (region) ticker.emplace(output, sink, lock, options.colour);
   buffer summary;
@@ -137,7 +137,9 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
   if (waited != VX_OK) return refuse(call, "run", to_refusal(error));
   sink.flush();
   if (json) write_all(STDOUT_FILENO, std::string(summary.text()) + "\n");
-  return vx_run_exit_code(run.get());
+  const int code = vx_run_exit_code(run.get());
+  if (process_ends_cheaper()) (void)run.release();
+  return code;
 }
 
 }  // namespace

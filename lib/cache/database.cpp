@@ -113,17 +113,18 @@ status database::open_memory() {
 /// Checkpoints flush the disk, which on a busy one takes longer than a warm run. So a commit makes one only for a very long -wal, and
 /// closing leaves a short one behind: the next open reads it back in about a millisecond a megabyte.
 int database::committed(void* self, sqlite3* db, const char* schema, int pages) {
-  constexpr int k_longest_wal = 8000;
-  static_cast<database*>(self)->wal_pages_ = pages;
-  if (pages >= k_longest_wal) sqlite3_wal_checkpoint_v2(db, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  constexpr int k_longest_wal = 32 << 20;
+  auto& own = *static_cast<database*>(self);
+  own.wal_pages_ = pages;
+  if (pages >= k_longest_wal / own.page_bytes_) sqlite3_wal_checkpoint_v2(db, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   return SQLITE_OK;
 }
 
 void database::close() noexcept {
-  constexpr int k_short_wal = 512;  // 2 MiB
+  constexpr int k_short_wal = 2 << 20;
   for (const auto& [sql, s] : statements_) sqlite3_finalize(s);
   statements_.clear();
-  if (db_ != nullptr && wal_pages_ <= k_short_wal) sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (db_ != nullptr && wal_pages_ <= k_short_wal / page_bytes_) sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_close(db_);
   db_ = nullptr;
   wal_pages_ = 0;

@@ -66,6 +66,8 @@ class database {
   void close() noexcept;
   bool is_open() const noexcept { return db_ != nullptr; }
   bool writable() const noexcept;
+  /// How long a -wal may grow is judged in bytes.
+  void expect_pages_of(int bytes) noexcept { page_bytes_ = bytes; }
 
   bool exec(const char* sql) noexcept;
   /// The statement for a literal; prepared at the first call, kept. Null (false) when it cannot be prepared.
@@ -87,6 +89,7 @@ class database {
   static int committed(void* self, sqlite3* db, const char* schema, int pages);
 
   sqlite3* db_ = nullptr;
+  int page_bytes_ = 4096;
   int wal_pages_ = 0;                        ///< in the -wal after our last commit
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
 };
@@ -118,6 +121,7 @@ struct database_kind {
   const char* ddl;                           ///< tables and indexes
   std::int32_t application_id;
   std::int32_t user_version;
+  std::int32_t page_bytes;                   ///< when it is created
   const char* first_read;                    ///< a SELECT that must work on a sound file
 };
 extern const database_kind k_store_database, k_index_database;

@@ -44,7 +44,8 @@ look examine(database& db, const database_kind& kind) {
   return s.step() == step::failed ? trouble(db) : look::ok;
 }
 
-void set_connection_pragmas(database& db) {
+void set_connection_pragmas(database& db, const database_kind& kind) {
+  db.expect_pages_of(kind.page_bytes);
   db.exec("PRAGMA busy_timeout=5000; PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;"
           "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=67108864;");
 }
@@ -56,7 +57,8 @@ bool try_wal(database& db) {
 }
 
 bool create_tables(database& db, const database_kind& kind, const database_request& request, bool network) {
-  db.exec("PRAGMA auto_vacuum=INCREMENTAL");
+  const std::string pages = "PRAGMA page_size=" + std::to_string(kind.page_bytes) + "; PRAGMA auto_vacuum=INCREMENTAL";
+  db.exec(pages.c_str());
   if (network || !try_wal(db)) db.exec("PRAGMA journal_mode=TRUNCATE");
   transaction t(db);
   if (!t || !db.exec(kind.ddl)) return false;
@@ -111,7 +113,7 @@ opened_database as_read_only(database& db, const database_kind& kind, const plac
   if (live) ways = {access::read_live, access::read, access::immutable};
   for (const access how : ways) {
     if (const status s = db.open_file(at.path, how); !s) return {database_state::unusable, s.error().message, 0};
-    set_connection_pragmas(db);
+    set_connection_pragmas(db, kind);
     const look l = examine(db, kind);
     if (l == look::ok) {
       const auto st = fs::lstat_at(at.dir.get(), kind.file);
@@ -129,7 +131,7 @@ look open_existing(database& db, const database_kind& kind, const place& at, std
     reason = s.error().message;
     return s.error().sys == ENOENT ? look::empty : look::failed;
   }
-  set_connection_pragmas(db);
+  set_connection_pragmas(db, kind);
   const look l = examine(db, kind);
   if (l == look::failed || l == look::busy) reason = at.path + ": " + db.error_text();
   return l;
@@ -170,7 +172,7 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
     ::fchmod(made->get(), 0600);
   }
   if (const status s = db.open_file(at.path, database::access::create); !s) return {database_state::unusable, s.error().message, 0};
-  set_connection_pragmas(db);
+  set_connection_pragmas(db, kind);
   if (!create_tables(db, kind, request, at.network)) {
     reason = db.is_full() ? "no space left in " + request.dir : at.path + ": " + db.error_text();
     db.close();

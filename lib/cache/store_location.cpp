@@ -3,6 +3,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/fs.hpp"
@@ -26,14 +28,13 @@ std::string home_dir(const environment& env) {
 
 namespace {
 
+constexpr std::string_view k_config_extensions[] = {"ts", "mts", "cts", "js", "mjs", "cjs", "json", "jsonc"};
+
 bool is_workspace_file(std::string_view name) {
   if (name == "package.json" || name == "pnpm-workspace.yaml") return true;
   if (!name.starts_with("vx.config.") && !name.starts_with("vx.workspace.")) return false;
   const std::string_view ext = name.substr(name.rfind('.') + 1);
-  for (const std::string_view known : {"ts", "mts", "cts", "js", "mjs", "cjs", "json", "jsonc"}) {
-    if (ext == known) return true;
-  }
-  return false;
+  return std::find(std::begin(k_config_extensions), std::end(k_config_extensions), ext) != std::end(k_config_extensions);
 }
 
 std::string workspace_file_in(int dir, const std::string& path, std::vector<std::string>* subdirs) {
@@ -50,12 +51,26 @@ tl::unexpected<failure> refuse(const std::string& named_by, const std::string& d
   return fail(errc::REFUSED, named_by + ": " + text::escape(dir) + " cannot be the cache directory: " + why);
 }
 
+/// The name of a workspace file directly in `dir`, without listing it: a store in use holds thousands of names.
+std::string workspace_file_at(const std::string& dir) {
+  std::vector<std::string> names = {"package.json", "pnpm-workspace.yaml"};
+  for (const std::string_view ext : k_config_extensions)
+    for (const std::string_view stem : {"vx.config.", "vx.workspace."}) names.push_back(std::string(stem).append(ext));
+  for (std::string& name : names)
+    if (fs::exists_at(fs::k_cwd, path::join(dir, name))) return std::move(name);
+  return {};
+}
+
 /// The store gets a .gitignore of "*": sources must not lie in or around it.
 status check_named(const std::string& named_by, const std::string& dir, const std::string& root) {
   const auto real = fs::real_path(dir);
   const auto real_root = fs::real_path(root);
   const std::string& where = real ? *real : dir;
   if (path::is_within(real_root ? *real_root : root, where)) return refuse(named_by, dir, "it contains the workspace");
+  if (fs::exists_at(fs::k_cwd, path::join(where, "store-1.db"))) {  // its first use was checked below it, too
+    const std::string found = workspace_file_at(where);
+    return found.empty() ? status{} : refuse(named_by, dir, "it holds " + found);
+  }
   std::vector<std::string> subdirs;
   std::string name = workspace_file_in(fs::k_cwd, where, &subdirs);
   if (!name.empty()) return refuse(named_by, dir, "it holds " + name);

@@ -185,7 +185,7 @@ struct matcher::impl {
   }
 };
 
-matcher::matcher() : impl_(std::make_shared<const impl>(std::vector<pattern>{}, std::vector<pattern>{})) {}
+matcher::matcher() = default;
 matcher::matcher(const matcher&) = default;
 matcher::matcher(matcher&&) noexcept = default;
 matcher& matcher::operator=(const matcher&) = default;

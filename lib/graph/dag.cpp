@@ -38,6 +38,7 @@ void dag::build(const std::vector<std::vector<std::uint32_t>>& deps, bool sort) 
   for (std::uint32_t i = 0; i < n_; ++i) {
     for (const std::uint32_t d : this->deps(i)) rev_[at[d]++] = i;
   }
+  order_nodes();
 }
 
 std::span<const std::uint32_t> dag::deps(std::uint32_t node) const noexcept {
@@ -84,24 +85,22 @@ std::vector<std::uint32_t> dag::find_cycle() const {
   return {};
 }
 
-std::vector<std::uint32_t> dag::topological_order() const {
+void dag::order_nodes() {
   std::vector<std::uint32_t> pending(n_);
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::uint32_t i = 0; i < n_; ++i) {
     pending[i] = static_cast<std::uint32_t>(deps(i).size());
     if (pending[i] == 0) ready.push(i);
   }
-  std::vector<std::uint32_t> order;
-  order.reserve(n_);
+  order_.reserve(n_);
   while (!ready.empty()) {
     const std::uint32_t node = ready.top();
     ready.pop();
-    order.push_back(node);
+    order_.push_back(node);
     for (const std::uint32_t d : dependents(node)) {
       if (--pending[d] == 0) ready.push(d);
     }
   }
-  return order;
 }
 
 std::vector<std::uint32_t> dag::dependents_first() const {

@@ -28,7 +28,7 @@ class dag {
   /// A cycle as node ids, first node repeated at the end, or empty. Three-colour search; deterministic.
   std::vector<std::uint32_t> find_cycle() const;
   /// Dependencies first; ties by id. The graph must be acyclic.
-  std::vector<std::uint32_t> topological_order() const;
+  const std::vector<std::uint32_t>& topological_order() const noexcept { return order_; }
   /// Exact number of transitive dependents of each node; bitset sweep in column blocks, at most 16 MiB extra.
   std::vector<std::uint32_t> dependents_count() const;
   /// Longest remaining weight from each node towards its dependents: rem(t) = weight(t) + max over dependents of rem.
@@ -41,9 +41,10 @@ class dag {
 
  private:
   void build(const std::vector<std::vector<std::uint32_t>>& deps, bool sort);
+  void order_nodes();
   std::vector<std::uint32_t> dependents_first() const;   ///< some order with every dependent before what it depends on
   std::uint32_t n_ = 0;
-  std::vector<std::uint32_t> dep_start_, dep_, rev_start_, rev_;
+  std::vector<std::uint32_t> dep_start_, dep_, rev_start_, rev_, order_;
 };
 
 }  // namespace vx::graph

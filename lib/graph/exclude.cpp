@@ -18,7 +18,7 @@ class exclusion {
   schedule_view run() {
     schedule_view v;
     schedule(v.scheduled);
-    const std::vector<std::uint32_t> order = g_.edges.topological_order();
+    const std::vector<std::uint32_t>& order = g_.edges.topological_order();
     bridge(order, v);
     mark_folds(order, v);
     return v;

@@ -176,7 +176,7 @@ result<selected> facts::impl::describe_files(const picked& p) {
 
 slot* facts::impl::manifest_slot(const std::string& project_dir, const table& t, const file** listed) {
   const std::string path = path::join(project_dir, "package.json");
-  *listed = t.find(path);
+  *listed = t.find_in(t.below(project_dir), path);
   if (*listed != nullptr) return (*listed)->content;
   slot* s = living.outside(path);  // git ignores it, or there is none
   if (s->is.load(std::memory_order_acquire) == slot::state::unknown) hash.resolve({{bytes->copy(path), s}});

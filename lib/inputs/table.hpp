@@ -8,7 +8,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -69,22 +71,39 @@ std::pair<It, It> names_below(It begin, It end, std::string_view dir, Path path)
   return {first, last};
 }
 
-struct table {
-  std::vector<file> files;  ///< sorted by path, each once
+class table {
+ public:
+  std::vector<file> files;  ///< sorted by path, each once; not changed any more once a reader has asked
 
+  /// Remembered by directory: each task of a project asks again.
   file_range below(std::string_view dir) const {
+    if (dir.empty()) return {0, files.size()};
+    const std::lock_guard lock(mutex_);
+    if (const auto at = ranges_.find(dir); at != ranges_.end()) return at->second;
     const auto [a, b] = names_below(files.begin(), files.end(), dir, [](const file& f) { return f.path; });
-    return {static_cast<std::size_t>(a - files.begin()), static_cast<std::size_t>(b - files.begin())};
+    const file_range range{static_cast<std::size_t>(a - files.begin()), static_cast<std::size_t>(b - files.begin())};
+    ranges_.emplace(dir, range);
+    return range;
   }
   /// Position of the first file not before `path`.
   std::size_t lower(std::string_view path) const {
     return static_cast<std::size_t>(
         std::partition_point(files.begin(), files.end(), [&](const file& f) { return f.path < path; }) - files.begin());
   }
-  const file* find(std::string_view path) const {
-    const std::size_t at = lower(path);
-    return at < files.size() && files[at].path == path ? &files[at] : nullptr;
+  const file* find(std::string_view path) const { return find_in({0, files.size()}, path); }
+  const file* find_in(file_range range, std::string_view path) const {
+    const auto end = files.begin() + static_cast<std::ptrdiff_t>(range.second);
+    const auto at = std::partition_point(files.begin() + static_cast<std::ptrdiff_t>(range.first), end, [&](const file& f) { return f.path < path; });
+    return at != end && at->path == path ? &*at : nullptr;
   }
+
+ private:
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const noexcept { return std::hash<std::string_view>{}(s); }
+  };
+  mutable std::mutex mutex_;  // guards ranges_
+  mutable std::unordered_map<std::string, file_range, text_hash, std::equal_to<>> ranges_;
 };
 using table_ptr = std::shared_ptr<const table>;
 

@@ -1,27 +1,17 @@
 #include "run/early.hpp"
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include "base/threads.hpp"
 #include "cache/outputs.hpp"
 #include "run/state.hpp"
 
 namespace vx::run {
 namespace {
-
-void derive_stable_keys(run_state& s) {
-  const std::vector<std::uint32_t> order = s.p.graph.edges.topological_order();
-  std::vector<std::uint32_t> stable;
-  stable.reserve(order.size());
-  for (const std::uint32_t node : order)
-    if (s.judged.stable[node]) stable.push_back(node);
-  s.keys.warm_probes(stable);
-  for (const std::uint32_t node : stable) {
-    // A server nobody depends on needs no key.
-    if (s.p.tasks[node].config->persistent && s.p.graph.edges.dependents(node).empty()) continue;
-    if (s.cancel.requested()) return;
-    (void)s.keys.derive(node);
-  }
-}
 
 void probe_store(run_state& s, const std::vector<std::uint32_t>& nodes) {
   std::vector<digest128> wanted;
@@ -51,14 +41,104 @@ void prove_current(run_state& s, const std::vector<std::uint32_t>& nodes) {
     wanted.push_back(s.keys.at(node).key);
   }
   const std::vector<std::optional<cache::index::current_state>> known = s.p.index->current_many(wanted);
-  parallel_for(asked.size(), usable_cpus(), 32, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!known[i]) continue;
-      const std::uint32_t node = asked[i];
-      s.early.current[node] = cache::is_current(*s.p.tasks[node].scope, s.early.hits[node]->outputs, known[i]->stamps, known[i]->dirs);
-      s.early.has_snapshot[node] = !known[i]->dirs.empty();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!known[i]) continue;
+    const std::uint32_t node = asked[i];
+    s.early.current[node] = cache::is_current(*s.p.tasks[node].scope, s.early.hits[node]->outputs, known[i]->stamps, known[i]->dirs);
+    s.early.has_snapshot[node] = !known[i]->dirs.empty();
+  }
+}
+
+/// Tasks whose keys are known, on their way to the store and to the tree. Keys come from one thread, because each folds others; lookups
+/// and proofs of a batch follow beside it. A batch belongs to one thread, so the rows of `early` need no lock.
+class pipeline {
+ public:
+  explicit pipeline(run_state& s) : s_(s) {
+    const signals_blocked quiet;
+    // One thread keeps the store's connection busy, others stat meanwhile; more would wait for the connection.
+    for (unsigned n = std::min(usable_cpus(), 4u); n > 1; --n) others_.emplace_back([this] { work(); });
+  }
+  ~pipeline() { finish(); }
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+
+  void add(std::uint32_t node) {
+    batch_.push_back(node);
+    if (batch_.size() == k_batch) send();
+  }
+
+  /// Sends the rest and helps until all is done.
+  void finish() {
+    if (closed_) return;
+    send();
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
     }
-  });
+    changed_.notify_all();
+    work();
+    for (std::thread& t : others_) t.join();
+  }
+
+ private:
+  static constexpr std::size_t k_batch = 256;   ///< keys of one statement
+
+  void send() {
+    if (batch_.empty()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      ready_.push_back(std::exchange(batch_, {}));
+    }
+    changed_.notify_one();
+  }
+
+  void work() {
+    for (;;) {
+      std::vector<std::uint32_t> nodes;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return closed_ || !ready_.empty(); });
+        if (ready_.empty()) return;
+        nodes = std::move(ready_.front());
+        ready_.pop_front();
+      }
+      probe_store(s_, nodes);
+      prove_current(s_, nodes);
+    }
+  }
+
+  run_state& s_;
+  std::vector<std::uint32_t> batch_;
+  std::mutex mutex_;                            ///< guards what follows
+  std::condition_variable changed_;
+  std::deque<std::vector<std::uint32_t>> ready_;
+  bool closed_ = false;
+  std::vector<std::thread> others_;             ///< last: they use all of the above
+};
+
+bool is_probed(const run_state& s, std::uint32_t node) {
+  return s.p.schedule.scheduled[node] && !s.judged.shares_outputs[node] && s.p.may_read(node) && s.keys.known(node);
+}
+
+std::vector<std::uint32_t> stable_nodes(const run_state& s) {
+  std::vector<std::uint32_t> stable;
+  stable.reserve(s.p.tasks.size());
+  for (const std::uint32_t node : s.p.graph.edges.topological_order())
+    if (s.judged.stable[node]) stable.push_back(node);
+  return stable;
+}
+
+void derive_keys(run_state& s, pipeline& to) {
+  const stage_span span(s.p.timing, "keys");
+  const std::vector<std::uint32_t> stable = stable_nodes(s);
+  s.keys.warm_probes(stable);
+  for (const std::uint32_t node : stable) {
+    // A server nobody depends on needs no key.
+    if (s.p.tasks[node].config->persistent && s.p.graph.edges.dependents(node).empty()) continue;
+    if (s.cancel.requested()) return;
+    (void)s.keys.derive(node);
+    if (is_probed(s, node)) to.add(node);
+  }
 }
 
 }  // namespace
@@ -71,17 +151,10 @@ void run_early_pass(run_state& s) {
   s.early.has_snapshot.assign(n, 0);
   s.early.tier.assign(n, 0);
   if (!s.p.request.policy.local_read || s.p.store->empty()) return;
-  {
-    const stage_span span(s.p.timing, "keys");
-    derive_stable_keys(s);
-  }
+  pipeline settle(s);
+  derive_keys(s, settle);
   const stage_span span(s.p.timing, "classify + probe");
-  std::vector<std::uint32_t> nodes;
-  for (std::uint32_t node = 0; node < n; ++node)
-    if (s.p.schedule.scheduled[node] && s.judged.stable[node] && !s.judged.shares_outputs[node] && s.p.may_read(node) && s.keys.known(node))
-      nodes.push_back(node);
-  probe_store(s, nodes);
-  prove_current(s, nodes);
+  settle.finish();
 }
 
 }  // namespace vx::run

@@ -1,12 +1,14 @@
 #include "run/run.hpp"
 
 #include <csignal>
+#include <future>
 #include <thread>
 #include <utility>
 
 #include "cache/outputs.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "run/coordinator.hpp"
 #include "run/history.hpp"
 #include "run/prepare.hpp"
@@ -156,6 +158,22 @@ struct active_run::impl {
       p->notices.say(level::warning, "old cache entries were not removed: " + pruned.error().message);
   }
 
+  /// History goes to the checkout's database, uses and retention to the store's: each has a connection of its own.
+  void close_books() {
+    std::future<void> kept;
+    {
+      const signals_blocked quiet;
+      kept = std::async(std::launch::async, [this] { retain(); });
+    }
+    {
+      const stage_span span(p->timing, "record history");
+      if (!cancel->requested() && !p->tasks.empty()) record_history(*s, context, counted, end);
+      else p->index->flush();
+    }
+    const stage_span span(p->timing, "close");
+    kept.get();
+  }
+
   void write_summary() {
     if (!request.summarize) return;
     const std::string name = request.summarize_path.empty() ? h->root + "/.vx/runs/" + format_run_id(id) + ".json"
@@ -171,15 +189,7 @@ struct active_run::impl {
     end = {ok, code, wall_ns(), mono_ns() - mono0};
     counted = count(*s, p->schedule.scheduled);
     p->facts->flush_memos();
-    {
-      const stage_span span(p->timing, "record history");
-      if (!cancel->requested() && !p->tasks.empty()) record_history(*s, context, counted, end);
-      else p->index->flush();
-    }
-    {
-      const stage_span span(p->timing, "close");
-      retain();
-    }
+    close_books();
     write_failures(*s);
     write_summary();
     end.duration_ns = mono_ns() - mono0;
