@@ -97,7 +97,7 @@ class database {
 /// Begins IMMEDIATE; rolls back unless committed.
 class transaction {
  public:
-  explicit transaction(database& db) : db_(db), open_(db.exec("BEGIN IMMEDIATE")) {}
+  explicit transaction(database& db) : db_(db), open_(db.use("BEGIN IMMEDIATE").run()) {}
   ~transaction() {
     if (open_) db_.exec("ROLLBACK");
   }
@@ -105,7 +105,7 @@ class transaction {
   transaction& operator=(const transaction&) = delete;
   explicit operator bool() const noexcept { return open_; }
   bool commit() noexcept {
-    if (!open_ || !db_.exec("COMMIT")) return false;
+    if (!open_ || !db_.use("COMMIT").run()) return false;
     open_ = false;
     return true;
   }

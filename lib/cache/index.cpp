@@ -12,6 +12,7 @@
 #include "base/fs.hpp"
 #include "base/path.hpp"
 #include "cache/index_impl.hpp"
+#include "cache/key_list.hpp"
 #include "cache/row_blobs.hpp"
 
 namespace vx::cache {
@@ -19,20 +20,6 @@ namespace {
 
 constexpr std::int64_t k_day = std::int64_t{24} * 3600 * 1'000'000'000;
 constexpr std::size_t k_keys = 256, k_paths = 500;
-
-std::string in_list(const char* head, std::size_t n) {
-  std::string sql = head;
-  sql += " IN (?";
-  for (std::size_t i = 1; i < n; ++i) sql += ",?";
-  sql += ")";
-  return sql;
-}
-
-/// Binds `n` places of an IN list from `at(i)`; the rest stay NULL, which equals nothing.
-template <class Items, class View>
-void bind_chunk(statement& s, const Items& items, std::size_t from, std::size_t n, View view) {
-  for (std::size_t i = 0; i < n; ++i) s.blob(static_cast<int>(i) + 1, view(items[from + i]));
-}
 
 file_memo read_memo(const statement& s) {
   file_memo m;
@@ -236,8 +223,7 @@ bool index::flush() {
 }
 
 std::vector<std::optional<index::current_state>> index::current_many(const std::vector<digest128>& keys) {
-  static const std::string sql = in_list(
-      "SELECT s.key, s.rows, s.seen_ns, d.rows FROM output_stamps s LEFT JOIN output_dirs d ON d.key = s.key WHERE s.key", k_keys);
+  static const key_list list("SELECT s.key, s.rows, s.seen_ns, d.rows FROM output_stamps s LEFT JOIN output_dirs d ON d.key = s.key WHERE s.key", k_keys);
   std::vector<std::optional<current_state>> out(keys.size());
   impl& m = *impl_;
   std::vector<std::pair<digest128, std::size_t>> sorted;
@@ -247,9 +233,8 @@ std::vector<std::optional<index::current_state>> index::current_many(const std::
   const auto lock = m.use();
   const std::int64_t old = wall_ns() - k_day;
   for (std::size_t from = 0; from < sorted.size(); from += k_keys) {
-    statement s = m.db.use(sql.c_str());
+    statement s = list.look_up(m.db, sorted, from, [](const auto& p) { return p.first.view(); });
     if (!s) break;
-    bind_chunk(s, sorted, from, std::min(k_keys, sorted.size() - from), [](const auto& p) { return p.first.view(); });
     step got = s.step();
     for (; got == step::row; got = s.step()) {
       digest128 key;
@@ -289,8 +274,7 @@ void index::drop_stamps(const digest128& key) {
 }
 
 std::vector<file_memo> index::file_memos(const std::vector<std::string>& paths) {
-  static const std::string some_sql =
-      in_list("SELECT path, size, mtime_ns, ctime_ns, ino, oid, seen_ns FROM file_hashes WHERE path", k_paths);
+  static const key_list list("SELECT path, size, mtime_ns, ctime_ns, ino, oid, seen_ns FROM file_hashes WHERE path", k_paths);
   impl& m = *impl_;
   std::vector<file_memo> out;
   if (paths.empty()) return out;
@@ -315,9 +299,8 @@ std::vector<file_memo> index::file_memos(const std::vector<std::string>& paths) 
     return out;
   }
   for (std::size_t from = 0; from < paths.size(); from += k_paths) {
-    statement s = m.db.use(some_sql.c_str());
+    statement s = list.look_up(m.db, paths, from, [](const std::string& p) { return std::string_view(p); });
     if (!s) break;
-    bind_chunk(s, paths, from, std::min(k_paths, paths.size() - from), [](const std::string& p) { return std::string_view(p); });
     step got = s.step();
     for (; got == step::row; got = s.step()) take(s);
     if (got == step::failed) m.failed();
@@ -341,13 +324,12 @@ void index::put_file_memos(std::vector<file_memo> rows) {
 }
 
 std::vector<std::pair<key::oid, std::uint64_t>> index::blob_sizes(const std::vector<key::oid>& ids) {
-  static const std::string sql = in_list("SELECT oid, size FROM blob_sizes WHERE oid", k_keys);
+  static const key_list list("SELECT oid, size FROM blob_sizes WHERE oid", k_keys);
   std::vector<std::pair<key::oid, std::uint64_t>> out;
   const auto lock = impl_->use();
   for (std::size_t from = 0; from < ids.size(); from += k_keys) {
-    statement s = impl_->db.use(sql.c_str());
+    statement s = list.look_up(impl_->db, ids, from, [](const key::oid& id) { return id.view(); });
     if (!s) break;
-    bind_chunk(s, ids, from, std::min(k_keys, ids.size() - from), [](const key::oid& id) { return id.view(); });
     step got = s.step();
     for (; got == step::row; got = s.step()) out.emplace_back(key::oid::from_raw(s.blob(0)), static_cast<std::uint64_t>(s.integer(1)));
     if (got == step::failed) impl_->failed();
@@ -373,14 +355,13 @@ void index::put_verdict(const digest128& digest, std::string paths) {
 }
 
 std::vector<index::config_eval> index::config_evals(const std::vector<std::string>& paths) {
-  static const std::string sql = in_list("SELECT path, trace, json, seen_ns FROM config_evals WHERE path", k_paths);
+  static const key_list list("SELECT path, trace, json, seen_ns FROM config_evals WHERE path", k_paths);
   std::vector<config_eval> out;
   const auto lock = impl_->use();
   const std::int64_t old = wall_ns() - k_day;
   for (std::size_t from = 0; from < paths.size(); from += k_paths) {
-    statement s = impl_->db.use(sql.c_str());
+    statement s = list.look_up(impl_->db, paths, from, [](const std::string& p) { return std::string_view(p); });
     if (!s) break;
-    bind_chunk(s, paths, from, std::min(k_paths, paths.size() - from), [](const std::string& p) { return std::string_view(p); });
     step got = s.step();
     for (; got == step::row; got = s.step()) {
       out.push_back({std::string(s.blob(0)), std::string(s.blob(1)), std::string(s.blob(2))});

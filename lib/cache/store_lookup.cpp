@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/fs.hpp"
+#include "cache/key_list.hpp"
 #include "cache/row_blobs.hpp"
 #include "cache/store_impl.hpp"
 
@@ -17,22 +18,14 @@ namespace {
 constexpr std::size_t k_keys_per_statement = 256;
 constexpr std::int64_t k_second = 1'000'000'000;
 
-/// "SELECT ... WHERE e.key IN (?, ... 256 ...)". Unused places are bound to NULL, which equals nothing.
-std::string in_list(const char* head) {
-  std::string sql = head;
-  sql += " WHERE e.key IN (?";
-  for (std::size_t i = 1; i < k_keys_per_statement; ++i) sql += ",?";
-  sql += ")";
-  return sql;
+const key_list& rows_of_keys() {
+  static const key_list list("SELECT " VX_CACHE_ENTRY_COLUMNS ", o.rows FROM entries e LEFT JOIN entry_outputs o ON o.entry = e.id WHERE e.key",
+                             k_keys_per_statement);
+  return list;
 }
-const char* rows_sql() {
-  static const std::string sql =
-      in_list("SELECT " VX_CACHE_ENTRY_COLUMNS ", o.rows FROM entries e LEFT JOIN entry_outputs o ON o.entry = e.id");
-  return sql.c_str();
-}
-const char* plain_sql() {
-  static const std::string sql = in_list("SELECT " VX_CACHE_ENTRY_COLUMNS " FROM entries e");
-  return sql.c_str();
+const key_list& entries_of_keys() {
+  static const key_list list("SELECT " VX_CACHE_ENTRY_COLUMNS " FROM entries e WHERE e.key", k_keys_per_statement);
+  return list;
 }
 
 }  // namespace
@@ -61,10 +54,8 @@ void store::impl::select_rows(const std::vector<wanted>& sorted, bool outputs, s
                               std::vector<digest128>& damaged) {
   const auto before = [](const wanted& w, const digest128& k) { return w.key < k; };
   for (std::size_t from = 0; from < sorted.size(); from += k_keys_per_statement) {
-    statement s = db.use(outputs ? rows_sql() : plain_sql());
+    statement s = (outputs ? rows_of_keys() : entries_of_keys()).look_up(db, sorted, from, [](const wanted& w) { return w.key.view(); });
     if (!s) return db_failed();
-    const std::size_t n = std::min(k_keys_per_statement, sorted.size() - from);
-    for (std::size_t i = 0; i < n; ++i) s.blob(static_cast<int>(i) + 1, sorted[from + i].key.view());
     step got = s.step();
     for (; got == step::row; got = s.step()) {
       lookup_result r;

@@ -38,7 +38,7 @@ child_loop::child_loop(child_process child, const spawn_spec& spec, const output
       options_(std::move(options)),
       masker_(spec.secrets),
       pipes_{pipe_end{std::move(child_.out), 1}, pipe_end{std::move(child_.err), 2}},
-      buffer_(k_read_bytes),
+      buffer_(std::make_unique_for_overwrite<char[]>(k_read_bytes)),
       now_(mono_ns()) {
   result_.start_ns = options_.start_ns;
   if (options_.timeout_ms != 0) timeout_at_ = options_.start_ns + options_.timeout_ms * k_ms;
@@ -194,9 +194,9 @@ bool child_loop::finished() {
 
 void child_loop::read_pipe(pipe_end& pipe) {
   for (;;) {
-    const ssize_t n = ::read(pipe.fd.get(), buffer_.data(), buffer_.size());
+    const ssize_t n = ::read(pipe.fd.get(), buffer_.get(), k_read_bytes);
     if (n > 0) {
-      deliver(pipe.stream, {buffer_.data(), static_cast<std::size_t>(n)});
+      deliver(pipe.stream, {buffer_.get(), static_cast<std::size_t>(n)});
       return;
     }
     if (n < 0 && errno == EINTR) continue;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <memory>
 #include <vector>
 
 #include "exec/child_process.hpp"
@@ -70,7 +71,7 @@ class child_loop {
 
   output_masker masker_;
   std::array<pipe_end, 2> pipes_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  ///< one read; not zeroed: most commands print a line or two
   spawn_result result_;
   std::optional<reaped> collected_;
   phase phase_ = phase::running;
