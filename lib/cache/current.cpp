@@ -4,9 +4,9 @@
 
 #include "base/clock.hpp"
 #include "base/path.hpp"
+#include "base/racy.hpp"
 #include "cache/outputs.hpp"
 #include "cache/owned_walk.hpp"
-#include "cache/racy.hpp"
 #include "cache/row_blobs.hpp"
 #include "cache/stamps.hpp"
 #include "cache/tree_access.hpp"
@@ -138,7 +138,7 @@ std::string snapshot_dirs(const output_scope& scope, const std::vector<output_ro
     dir_row d;
     d.path = f.path;
     d.ino = f.st.ino;
-    if (is_racy(f.st.mtime, now) || is_racy(f.st.ctime, now)) return {};
+    if (fs::is_racy(f.st.mtime, now) || fs::is_racy(f.st.ctime, now)) return {};
     if (!f.st.mtime.to_ns(d.mtime_ns) || !f.st.ctime.to_ns(d.ctime_ns)) return {};
     dirs.push_back(std::move(d));
   }

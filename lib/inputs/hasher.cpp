@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/threads.hpp"
+#include "base/racy.hpp"
 
 namespace vx::inputs {
 namespace {
@@ -159,7 +160,7 @@ void hasher::resolve(std::vector<job> jobs) {
       const auto row = by_path.find(jobs[i].path);
       resolve_one(jobs[i], row == by_path.end() ? nullptr : row->second, learned);
     }
-    std::erase_if(learned, [now](const cache::file_memo& m) { return is_racy(fs::timestamp::from_ns(m.ctime_ns), now); });
+    std::erase_if(learned, [now](const cache::file_memo& m) { return fs::is_racy(fs::timestamp::from_ns(m.ctime_ns), now); });
     const std::lock_guard rows_lock(rows_mutex_);
     std::move(learned.begin(), learned.end(), std::back_inserter(learned_));
   });

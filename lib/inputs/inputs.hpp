@@ -101,8 +101,4 @@ class facts {
   std::unique_ptr<impl> impl_;
 };
 
-/// The racy window (keys.md 12.3) in nanoseconds for a stamp: 50 ms, plus 1 s for a whole-second stamp, plus 2 s for an even
-/// one.
-std::int64_t racy_window_ns(fs::timestamp t) noexcept;
-
 }  // namespace vx::inputs

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
+#include "base/racy.hpp"
 #include "inputs/inputs.hpp"
 #include "inputs/names.hpp"
 
@@ -40,7 +41,7 @@ class index_judge {
     const bool link = st.kind == fs::kind::link;
     if (link != (e.mode == git::k_mode_link)) return on_disk::untrusted;
     if (!link && e.mode != git::k_mode_file && e.mode != git::k_mode_executable) return on_disk::untrusted;
-    if (!agrees(e, st) || is_racy({e.ctime_sec, e.ctime_ns}, written_ns_)) return on_disk::untrusted;
+    if (!agrees(e, st) || fs::is_racy({e.ctime_sec, e.ctime_ns}, written_ns_)) return on_disk::untrusted;
     const bool executable = !link && (st.mode & 0100) != 0;
     if (!link && file_mode_ && executable != (e.mode == git::k_mode_executable)) return on_disk::untrusted;
     return executable ? on_disk::trusted_executable : on_disk::trusted;

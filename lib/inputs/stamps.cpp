@@ -39,16 +39,6 @@ class c_path {
 
 }  // namespace
 
-std::int64_t racy_window_ns(fs::timestamp t) noexcept {
-  if (t.ns != 0) return 50 * k_ms;
-  return (t.sec % 2 == 0 ? 2050 : 1050) * k_ms;
-}
-
-bool is_racy(fs::timestamp ctime, std::int64_t now_ns) noexcept {
-  std::int64_t at = 0;
-  return !ctime.to_ns(at) || at > now_ns - racy_window_ns(ctime);
-}
-
 bool lstat_view(int dir, std::string_view path, fs::stat_info& info, int* error) {
   struct ::stat st;
   if (error != nullptr) *error = 0;

@@ -53,7 +53,5 @@ class file_clock {
   bool network_;
 };
 
-/// Inside the racy window before `now_ns`, after it, or not to be told in nanoseconds.
-bool is_racy(fs::timestamp ctime, std::int64_t now_ns) noexcept;
 
 }  // namespace vx::inputs

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/path.hpp"
+#include "base/racy.hpp"
 #include "cache/index.hpp"
 #include "inputs/listing.hpp"
 #include "key/digest.hpp"
@@ -185,7 +186,7 @@ class trust_keeper {
       for (const std::int64_t v : {static_cast<std::int64_t>(d.info.ino), d.info.ctime.sec, std::int64_t{d.info.ctime.ns}}) {
         stamps.append(reinterpret_cast<const char*>(&v), sizeof v);
       }
-      settled = settled && !is_racy(d.info.ctime, listing_.dirs_ns);
+      settled = settled && !fs::is_racy(d.info.ctime, listing_.dirs_ns);
     }
     fs::stat_info root;
     const bool rooted = !fs::exists_at(tree_.root_fd, ".gitattributes");

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/path.hpp"
+#include "base/racy.hpp"
 #include "inputs/facts_impl.hpp"
 #include "inputs/names.hpp"
 
@@ -20,13 +21,13 @@ std::int64_t stamp_ns(fs::timestamp t) noexcept {
 
 /// Written at or after `since`, as far as the stamp's grain can tell.
 bool written_since(fs::timestamp ctime, std::int64_t since_ns) noexcept {
-  const std::int64_t grain = racy_window_ns(ctime) - 50 * k_ms;
+  const std::int64_t grain = fs::racy_window_ns(ctime) - 50 * k_ms;
   return stamp_ns(ctime) >= since_ns - k_tick_ns - grain;
 }
 
 /// Perhaps written after a fact of this date.
 bool newer_than(fs::timestamp ctime, std::int64_t date_ns) noexcept {
-  return stamp_ns(ctime) >= date_ns - racy_window_ns(ctime);
+  return stamp_ns(ctime) >= date_ns - fs::racy_window_ns(ctime);
 }
 
 bool type_differs(std::string_view identity, const fs::stat_info& info) noexcept {

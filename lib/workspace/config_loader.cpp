@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/fs.hpp"
 #include "base/path.hpp"
+#include "base/racy.hpp"
 #include "key/digest.hpp"
 #include "workspace/config_codec.hpp"
 #include "workspace/eval_trace.hpp"
@@ -51,7 +52,7 @@ result<native_file> read_native(int root_fd, const std::string& path) {
   out.stamps.size = st->size;
   out.stamps.ino = st->ino;
   const bool fits = st->mtime.to_ns(out.stamps.mtime_ns) && st->ctime.to_ns(out.stamps.ctime_ns);
-  out.racy = !fits || out.text.size() != st->size || is_racy(out.stamps.ctime_ns, wall_ns());
+  out.racy = !fits || out.text.size() != st->size || fs::is_racy(st->ctime, wall_ns());
   return out;
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/racy.hpp"
 #include "key/digest.hpp"
 
 namespace vx::workspace {
 namespace {
 
 constexpr std::uint8_t k_format = 1;
-constexpr std::int64_t k_racy_ns = 50'000'000;
 
 std::int64_t ns_of(const fs::timestamp& t) noexcept {
   std::int64_t ns = 0;
@@ -40,8 +40,6 @@ void write_stamps(byte_writer& w, std::uint64_t size, std::int64_t mtime, std::i
 }
 
 }  // namespace
-
-bool is_racy(std::int64_t ctime_ns, std::int64_t read_ns) noexcept { return ctime_ns > read_ns - k_racy_ns; }
 
 std::string encode_trace(const trace& t) {
   byte_writer w;
@@ -126,7 +124,7 @@ bool fact_checker::file_holds(const fact& f, std::size_t stamps_at) {
   const std::int64_t ctime = ns_of(now->ctime);
   if (mtime == f.mtime_ns && ctime == f.ctime_ns && now->ino == f.ino) return true;
   if (!same_content(f)) return false;
-  if (is_racy(ctime, wall_ns())) return true;   // holds now; the old stamps stay, so the next run looks again
+  if (fs::is_racy(now->ctime, wall_ns())) return true;   // holds now; the old stamps stay, so the next run looks again
   byte_writer w;
   write_stamps(w, now->size, mtime, ctime, now->ino);
   refreshed_.replace(stamps_at, w.size(), w.str());

@@ -79,7 +79,4 @@ class fact_checker {
   std::string refreshed_;
 };
 
-/// A file changed so recently that a second change could leave its stamps alone.
-bool is_racy(std::int64_t ctime_ns, std::int64_t read_ns) noexcept;
-
 }  // namespace vx::workspace

@@ -14,6 +14,7 @@
 #include "base/fs.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
+#include "base/racy.hpp"
 #include "workspace/schema.hpp"
 
 namespace vx::workspace {
@@ -77,7 +78,7 @@ bool read_fact(const json::value& v, std::string_view root, evaluation& to) {
     f.what = fact::kind::file;
     std::array<std::byte, 20> raw{};
     if (from_hex(text_of(v.get("h")), raw)) f.value = as_text(raw);
-    if (is_racy(f.ctime_ns, number_of(v.get("t")) * k_ms)) to.racy = true;
+    if (fs::is_racy(fs::timestamp::from_ns(f.ctime_ns), number_of(v.get("t")) * k_ms)) to.racy = true;
   } else if (kind == "absent") {
     f.what = fact::kind::absent;
   } else if (kind == "exists") {

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/path.hpp"
 #include "base/threads.hpp"
+#include "base/racy.hpp"
 #include "workspace/manifest.hpp"
 
 namespace vx::workspace {
@@ -14,15 +15,12 @@ namespace vx::workspace {
 namespace {
 
 constexpr std::uint32_t k_format = 1;
-/// A file this young at record time may be rewritten without its stamps moving, on coarse clocks.
-constexpr std::int64_t k_racy_ns = 50'000'000;
 constexpr std::size_t k_manifest_max = std::size_t{64} << 20;
 constexpr std::string_view k_heads_blob = "manifests-1", k_deps_blob = "manifest-deps-1";
 
 /// `now` was taken before the lstat that yielded `s`.
 bool settled(const stamps& s, std::int64_t now) noexcept {
-  std::int64_t m = 0, c = 0;
-  return s.mtime.to_ns(m) && s.ctime.to_ns(c) && std::max(m, c) < now - k_racy_ns;
+  return !fs::is_racy(s.mtime, now) && !fs::is_racy(s.ctime, now);
 }
 
 void put(byte_writer& w, const stamps& s) {

@@ -75,17 +75,17 @@ TEST_CASE("the names below a directory are one range in bytewise order") {
 }
 
 TEST_CASE("the racy window widens with the grain of the stamp") {
-  CHECK(inputs::racy_window_ns({5, 1}) == 50'000'000);
-  CHECK(inputs::racy_window_ns({5, 0}) == 1'050'000'000);
-  CHECK(inputs::racy_window_ns({6, 0}) == 2'050'000'000);
+  CHECK(fs::racy_window_ns({5, 1}) == 50'000'000);
+  CHECK(fs::racy_window_ns({5, 0}) == 1'050'000'000);
+  CHECK(fs::racy_window_ns({6, 0}) == 2'050'000'000);
 
   const std::int64_t second = 1'000'000'000;
-  CHECK(inputs::is_racy({100, 500}, 100 * second));  // after "now"
-  CHECK(inputs::is_racy({100, 500}, 100 * second + 40'000'000));
-  CHECK(!inputs::is_racy({100, 500}, 100 * second + 60'000'000));
-  CHECK(inputs::is_racy({100, 0}, 102 * second));
-  CHECK(!inputs::is_racy({100, 0}, 103 * second));
-  CHECK(inputs::is_racy({101, 0}, 102 * second));
-  CHECK(!inputs::is_racy({101, 0}, 103 * second));
-  CHECK(inputs::is_racy({std::int64_t{1} << 40, 5}, 103 * second));  // beyond nanoseconds
+  CHECK(fs::is_racy({100, 500}, 100 * second));  // after "now"
+  CHECK(fs::is_racy({100, 500}, 100 * second + 40'000'000));
+  CHECK(!fs::is_racy({100, 500}, 100 * second + 60'000'000));
+  CHECK(fs::is_racy({100, 0}, 102 * second));
+  CHECK(!fs::is_racy({100, 0}, 103 * second));
+  CHECK(fs::is_racy({101, 0}, 102 * second));
+  CHECK(!fs::is_racy({101, 0}, 103 * second));
+  CHECK(fs::is_racy({std::int64_t{1} << 40, 5}, 103 * second));  // beyond nanoseconds
 }
