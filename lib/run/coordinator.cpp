@@ -266,6 +266,7 @@ struct coordinator::impl {
     m.outcome.status = task_status::failed;
     m.outcome.exit_code = 127;
     m.outcome.not_ready = "spawn";
+    runner.say(node, level::warning, s.p.graph.nodes[node].id + " did not start: " + up.error().message);
     inbox.push_back(std::move(m));
     wake.raise();
   }

@@ -54,7 +54,6 @@ void prove_current(run_state& s, const std::vector<std::uint32_t>& nodes) {
 class pipeline {
  public:
   explicit pipeline(run_state& s) : s_(s) {
-    const signals_blocked quiet;
     // One thread keeps the store's connection busy, others stat meanwhile; more would wait for the connection.
     for (unsigned n = std::min(usable_cpus(), 4u); n > 1; --n) others_.emplace_back([this] { work(); });
   }

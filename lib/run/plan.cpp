@@ -147,6 +147,7 @@ class planner {
     bool any = false;
     json::value guess = predicted(known, any);
     if (any) doc.add("predicted", std::move(guess));
+    if (const auto line = p_.facts->sparse_notice()) p_.notices.say(level::notice, *line);
     json::array notices;
     for (std::string& line : p_.notices.kept()) notices.emplace_back(std::move(line));
     doc.add("notices", std::move(notices));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "git/git.hpp"
 #include "workspace/overlap.hpp"
 
@@ -223,7 +224,11 @@ result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_req
   p->facts->set_memo(p->index.get());
   VX_TRY(load_workspace(*p));
   VX_TRY(set_concurrency(*p));
-  auto store = std::async(std::launch::async, [&] { return open_store(*p, mode, p->notices); });
+  std::future<result<opened_store>> store;
+  {
+    const signals_blocked quiet;
+    store = std::async(std::launch::async, [&] { return open_store(*p, mode, p->notices); });
+  }
   const auto rest = [&]() -> status {
     VX_TRY_LET(p->fingerprint, workspace::read_fingerprint(p->h->root));
     VX_TRY(select_tasks(*p));

@@ -160,11 +160,7 @@ struct active_run::impl {
 
   /// History goes to the checkout's database, uses and retention to the store's: each has a connection of its own.
   void close_books() {
-    std::future<void> kept;
-    {
-      const signals_blocked quiet;
-      kept = std::async(std::launch::async, [this] { retain(); });
-    }
+    std::future<void> kept = std::async(std::launch::async, [this] { retain(); });
     {
       const stage_span span(p->timing, "record history");
       if (!cancel->requested() && !p->tasks.empty()) record_history(*s, context, counted, end);
@@ -188,6 +184,7 @@ struct active_run::impl {
   void finish(bool ok, int code, coordinator* holding = nullptr, const std::vector<std::uint32_t>& kept = {}) {
     end = {ok, code, wall_ns(), mono_ns() - mono0};
     counted = count(*s, p->schedule.scheduled);
+    if (const auto line = p->facts->sparse_notice()) p->notices.say(level::notice, *line);
     p->facts->flush_memos();
     close_books();
     write_failures(*s);
@@ -232,6 +229,7 @@ result<std::unique_ptr<active_run>> active_run::start(std::shared_ptr<const host
   m.wall0 = wall_ns();
   m.mono0 = mono_ns();
   VX_TRY_LET(m.p, prepare(m.h, m.request, prepare_mode::run, m.cancel.get()));
+  const signals_blocked quiet;  // what these threads start inherits it; tasks get an empty mask from the launcher
   m.out = std::make_unique<dispatcher>(std::move(who));
   m.make_state();
   m.connect_notices();

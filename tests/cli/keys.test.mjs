@@ -354,3 +354,20 @@ test('every index format gives one key', () => {
   ws.git('update-index', '--untracked-cache');
   assert.equal(ws.plan(['a#build']).keys['a#build'], key);
 });
+
+test('files outside a sparse checkout are no inputs, and one notice counts those that a glob names', () => {
+  const ws = monorepo({
+    a: { tasks: { build: copyBuild({ inputs: { workspaceFiles: ['packages/c/src/**'] } }) } },
+    c: { files: { 'src/y': '1\n' } },
+  });
+  const full = ws.plan(['a#build']);
+  assert.doesNotMatch(full.text, /sparse/);
+  ws.git('sparse-checkout', 'set', '--no-cone', '/*', '!/packages/c/src/');
+  const line = /2 input files lie outside the sparse checkout and count as absent/;
+  const plan = ws.plan(['a#build']);
+  assert.notEqual(plan.keys['a#build'], full.keys['a#build']);
+  assert.match(plan.text, line);
+  const run = ws.vx(['run', 'a#build']);
+  assert.equal(run.status, 0, run.text);
+  assert.match(run.text, line);
+});

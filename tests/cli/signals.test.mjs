@@ -119,3 +119,13 @@ test('a held server that dies by itself fails the run', () => {
   assert.equal(r.status, 1);
   assert.match(r.stderr, /a#dev .*3/);
 });
+
+test('a server that cannot start says why', () => {
+  const ws = monorepo({
+    a: { tasks: { dev: always('sleep 60', { dependsOn: ['b#clear'], exec: { persistent: { readyWhen: 'up' } } }) } },
+    b: { tasks: { clear: always('rm -rf ../a') } },
+  });
+  const r = ws.vx(['run', 'a#dev']);
+  assert.equal(r.status, 1);
+  assert.match(r.text, /a#dev did not start: .*packages\/a/);
+});

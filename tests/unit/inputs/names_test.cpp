@@ -1,3 +1,4 @@
+#include "base/racy.hpp"
 #include "inputs/names.hpp"
 
 #include <doctest/doctest.h>
