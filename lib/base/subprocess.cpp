@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/fs.hpp"
 #include "base/platform.hpp"
+#include "base/quiet_write.hpp"
 
 namespace vx {
 namespace {
@@ -111,11 +112,11 @@ class launch {
   int set_attributes() {
     int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | platform::spawn_flags();
     if (options_.own_group) flags |= POSIX_SPAWN_SETSID;
-    sigset_t all, none;
-    ::sigfillset(&all);
-    ::sigdelset(&all, SIGKILL);
-    ::sigdelset(&all, SIGSTOP);
-    ::sigemptyset(&none);
+    sigset_t all, none;  // the sig...set names are macros on macOS: no "::"
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    sigemptyset(&none);
     if (const int e = ::posix_spawnattr_setsigdefault(&attributes_, &all)) return e;
     if (const int e = ::posix_spawnattr_setsigmask(&attributes_, &none)) return e;
     return ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
@@ -268,31 +269,10 @@ class pump {
   }
 
   void feed() {
-    const ssize_t n = write_quietly(child_.in().get(), input_);
+    const ssize_t n = quiet_write(child_.in().get(), input_);
     if (n > 0) input_.remove_prefix(static_cast<std::size_t>(n));
     const bool dead = n < 0 && errno != EAGAIN && errno != EINTR;  // EPIPE: it does not read; its status tells
     if (dead || input_.empty()) child_.in().reset();
-  }
-
-  // A guest does not change SIGPIPE's disposition: it is blocked for the call and, if raised by it, consumed.
-  static ssize_t write_quietly(int fd, std::string_view data) noexcept {
-    sigset_t pipe_only, old;
-    ::sigemptyset(&pipe_only);
-    ::sigaddset(&pipe_only, SIGPIPE);
-    const bool was_pending = pipe_signal_pending();
-    ::pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
-    const ssize_t n = ::write(fd, data.data(), data.size());
-    const int saved = errno;
-    int taken = 0;
-    if (n < 0 && saved == EPIPE && !was_pending && pipe_signal_pending()) ::sigwait(&pipe_only, &taken);
-    ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    errno = saved;
-    return n;
-  }
-
-  static bool pipe_signal_pending() noexcept {
-    sigset_t pending;
-    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
   }
 
   static void drain(unique_fd& fd, std::string& to) {

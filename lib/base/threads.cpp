@@ -17,7 +17,7 @@ namespace vx {
 
 signals_blocked::signals_blocked() noexcept {
   sigset_t all;
-  ::sigfillset(&all);
+  sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &saved_);
 }
 
@@ -42,7 +42,7 @@ void parallel_for(std::size_t n, unsigned threads, std::size_t min_chunk,
       body(begin, std::min(begin + chunk, n));
     }
   };
-  std::vector<std::jthread> helpers;
+  std::vector<joined_thread> helpers;
   helpers.reserve(workers - 1);
   {
     const signals_blocked shield;

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
+#include <thread>
+#include <utility>
 
 #include "base/unique_fd.hpp"
 
@@ -21,6 +23,27 @@ class signals_blocked {
 
  private:
   sigset_t saved_;
+};
+
+/// A thread that is joined when its owner ends: std::jthread without its stop token, which Apple's C++ library lacks.
+class joined_thread {
+ public:
+  joined_thread() = default;
+  template <class Work>
+  explicit joined_thread(Work work) : thread_(std::move(work)) {}
+  ~joined_thread() { join(); }
+  joined_thread(joined_thread&&) noexcept = default;
+  joined_thread& operator=(joined_thread&& o) noexcept {
+    join();
+    thread_ = std::move(o.thread_);
+    return *this;
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::thread thread_;
 };
 
 /// CPUs in the affinity mask, at least 1.

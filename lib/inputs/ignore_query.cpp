@@ -1,7 +1,5 @@
 #include "inputs/ignore_query.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/fs.hpp"
 #include "base/path.hpp"
+#include "base/quiet_write.hpp"
 
 namespace vx::inputs {
 namespace {
@@ -17,28 +16,13 @@ namespace {
 // One round must fit the pipes both ways, else both ends could wait for each other: an answer repeats the path and adds a rule.
 constexpr std::size_t k_round_paths = 64, k_round_bytes = 8192;
 
-bool pipe_signal_pending() noexcept {
-  sigset_t pending;
-  return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
-}
-
-/// write(2) of everything, without a SIGPIPE for the host when the reader is gone.
-bool write_quietly(int fd, std::string_view data) noexcept {
-  sigset_t pipe_only, old;
-  ::sigemptyset(&pipe_only);
-  ::sigaddset(&pipe_only, SIGPIPE);
-  const bool was_pending = pipe_signal_pending();
-  ::pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
-  bool ok = true;
-  while (ok && !data.empty()) {
-    const ssize_t n = ::write(fd, data.data(), data.size());
+bool write_whole(int fd, std::string_view data) noexcept {
+  while (!data.empty()) {
+    const ssize_t n = quiet_write(fd, data);
     if (n > 0) data.remove_prefix(static_cast<std::size_t>(n));
-    ok = n > 0 || (n < 0 && errno == EINTR);
+    if (n == 0 || (n < 0 && errno != EINTR)) return false;
   }
-  int taken = 0;
-  if (!ok && !was_pending && pipe_signal_pending()) ::sigwait(&pipe_only, &taken);
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  return ok;
+  return true;
 }
 
 }  // namespace
@@ -143,7 +127,7 @@ result<std::vector<bool>> ignore_query::ask_chunk(const std::vector<std::string>
   std::string ask;
   for (std::size_t i = begin; i < end; ++i)
     ask.append("./").append(paths[i]).push_back('\0');  // a name may begin like pathspec magic
-  if (!write_quietly(process_->in().get(), ask)) return fail(errc::IO, "git check-ignore ended");
+  if (!write_whole(process_->in().get(), ask)) return fail(errc::IO, "git check-ignore ended");
   std::vector<bool> out;
   std::array<char, 65536> buffer;
   while (out.size() < end - begin) {

@@ -109,15 +109,15 @@ class gatherer {
     out_.program = git::program::find(env_);
     if (!out_.program) return refuse("not a git work tree: git is not on PATH");
     result<git::program::output> others = fail(errc::INTERNAL, "");
-    std::jthread asking;
+    joined_thread asking;
     try {
       const signals_blocked shield;
-      asking = std::jthread([&] { others = ask_others(); });
+      asking = joined_thread([&] { others = ask_others(); });
     } catch (const std::system_error&) {
       others = ask_others();
     }
     const bool known = read_git();
-    if (asking.joinable()) asking.join();
+    asking.join();
     return known && take_others(others) && out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0
                ? true
                : empty_or_refused(known);

@@ -15,6 +15,7 @@
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "base/racy.hpp"
+#include "base/quiet_write.hpp"
 #include "workspace/schema.hpp"
 
 namespace vx::workspace {
@@ -23,23 +24,6 @@ namespace {
 constexpr std::int64_t k_ms = 1'000'000;
 constexpr std::int64_t k_start_ns = 30'000 * k_ms;    // until the runtime says hello
 constexpr std::uint32_t k_reply_max = std::uint32_t{256} << 20;
-
-/// Writes to a pipe whose reader may be dead. A guest does not change what SIGPIPE does: the signal is blocked for the call and, if
-/// the call raised it, taken.
-ssize_t write_quietly(int fd, std::string_view data) noexcept {
-  sigset_t pipe_only, old, pending;
-  ::sigemptyset(&pipe_only);
-  ::sigaddset(&pipe_only, SIGPIPE);
-  const bool was_pending = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
-  const ssize_t n = ::write(fd, data.data(), data.size());
-  const int saved = errno;
-  int taken = 0;
-  if (n < 0 && saved == EPIPE && !was_pending && ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1) ::sigwait(&pipe_only, &taken);
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  errno = saved;
-  return n;
-}
 
 void set_nonblocking(const unique_fd& fd) noexcept { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
@@ -188,7 +172,7 @@ status evaluator_host::send(const json::value& message) {
   frame.text32(body);
   std::string_view left = frame.str();
   while (!left.empty()) {
-    const ssize_t n = write_quietly(to_child_.get(), left);
+    const ssize_t n = quiet_write(to_child_.get(), left);
     if (n > 0) {
       left.remove_prefix(static_cast<std::size_t>(n));
       continue;

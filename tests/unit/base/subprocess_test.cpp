@@ -224,7 +224,7 @@ TEST_CASE("a timeout reaches a child that closed its streams") {
 
 TEST_CASE("a cancel from another thread ends a running child") {
   cancel_token token;
-  std::jthread asker([&] { token.request(SIGTERM); });
+  joined_thread asker([&] { token.request(SIGTERM); });
   const auto got = run_subprocess(shell("sleep 1000"), {}, &token);
   REQUIRE_FALSE(got);
   CHECK(got.error().code == errc::CANCELLED);
@@ -292,7 +292,7 @@ TEST_CASE("moving a child moves the duty to reap it") {
 
 TEST_CASE("children of other threads do not hold each other's pipes open") {
   std::atomic<int> bad{0};
-  std::vector<std::jthread> threads;
+  std::vector<joined_thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {

@@ -98,7 +98,7 @@ TEST_CASE("thousands of requests do not block the requester") {
 
 TEST_CASE("a request from another thread wakes a poll") {
   cancel_token token;
-  std::jthread asker([&] { token.request(SIGTERM); });
+  joined_thread asker([&] { token.request(SIGTERM); });
   pollfd p{token.fd(), POLLIN, 0};
   CHECK(::poll(&p, 1, 20'000) == 1);
   CHECK(token.signal() == SIGTERM);
