@@ -53,8 +53,7 @@ std::string decimal(const std::string& digits) {
   return first == std::string::npos ? "0" : digits.substr(first);
 }
 
-void add_selection(object_writer& out, const command_line& line) {
-  if (line.has("--all")) out.raw("all", "true");
+void add_scope(object_writer& out, const command_line& line) {
   if (line.has("--filter")) out.strings("filter", line.values("--filter"));
   if (line.has("--affected")) {
     if (const auto base = line.value("--affected")) {
@@ -63,6 +62,11 @@ void add_selection(object_writer& out, const command_line& line) {
       out.raw("affected", "true");
     }
   }
+}
+
+void add_selection(object_writer& out, const command_line& line) {
+  if (line.has("--all")) out.raw("all", "true");
+  add_scope(out, line);
 }
 
 void add_run_fields(object_writer& out, const command_line& line) {
@@ -157,7 +161,14 @@ std::string show_request(const command_line& line) {
   object_writer out;
   out.string("query", "show");
   if (!line.operands.empty()) out.string("target", line.operands.front());
-  add_selection(out, line);
+  add_scope(out, line);
+  return out.done();
+}
+
+std::string list_request(const command_line& line) {
+  object_writer out;
+  out.string("query", "list-tasks");
+  add_scope(out, line);
   return out.done();
 }
 

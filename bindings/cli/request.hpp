@@ -18,6 +18,9 @@ std::string plan_request(const command_line& line);
 /// {"query":"show", ...}
 std::string show_request(const command_line& line);
 
+/// {"query":"list-tasks", ...}: the tasks a selection leaves to choose from.
+std::string list_request(const command_line& line);
+
 /// A selection flag was given, so that the run covers more than what the user is looking at.
 bool is_broad(const command_line& line);
 

@@ -40,7 +40,7 @@ constexpr std::array k_run_flags{
     flag_spec{"--tag", "", takes::value, form::label, "K=V", "", true, false, "label this run; repeatable"},
 };
 
-constexpr std::array k_show_flags{k_filter, k_format};
+constexpr std::array k_show_flags{k_filter, k_affected, k_format};
 
 constexpr std::string_view k_run_details =
     "Names\n"
@@ -68,7 +68,7 @@ constexpr std::size_t k_many = static_cast<std::size_t>(-1);
 constexpr std::array<verb_spec, 4> k_verbs{{
     {"run", "run [OPTIONS] [TASK | PKG#TASK ...] [-- args...]", "run tasks, in order, cached", k_run_flags, k_many, true,
      k_run_details},
-    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--format pretty|json]",
+    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--affected[=REF]] [--format pretty|json]",
      "projects and their resolved tasks", k_show_flags, 1, false, k_show_details},
     {"help", "help [VERB]", "this text, or a verb's", {}, 1, false, ""},
     {"version", "version", "the version", {}, 0, false, ""},

@@ -74,15 +74,21 @@ vx::status refuse_other_fields(const vx::json::value& request, const std::vector
   return {};
 }
 
-vx::result<std::vector<std::string>> filter_field(const vx::json::value& request) {
-  std::vector<std::string> out;
+vx::result<vx::run::show_scope> scope_fields(const vx::json::value& request) {
+  vx::run::show_scope out;
+  if (const vx::json::value* base = request.get("affected")) {
+    const bool named = base->is_string() && !base->as_string().empty();
+    if (!named && !base->is_bool()) return fail(errc::USAGE, "request field affected must be true or a git reference");
+    out.affected = named || base->as_bool();
+    if (named) out.affected_base = base->as_string();
+  }
   const vx::json::value* v = request.get("filter");
   if (v == nullptr) return out;
   const auto refuse = [] { return fail(errc::USAGE, "request field filter must be an array of filters"); };
   if (!v->is_array()) return refuse();
   for (const vx::json::value& item : v->as_array()) {
     if (!item.is_string()) return refuse();
-    out.push_back(item.as_string());
+    out.filters.push_back(item.as_string());
   }
   return out;
 }
@@ -96,20 +102,20 @@ vx::result<vx::json::value> answer(const vx_workspace& ws, const vx::json::value
     return vx::run::plan(ws.host, std::move(run), cancel);
   }
   if (name == "show") {
-    VX_TRY(refuse_other_fields(request, {"filter", "query", "target"}));
+    VX_TRY(refuse_other_fields(request, {"affected", "filter", "query", "target"}));
     vx::run::show_request show;
     if (const vx::json::value* target = request.get("target")) {
       if (!target->is_string()) return fail(errc::USAGE, "request field target must be a string");
       show.has_target = true;
       show.target = target->as_string();
     }
-    VX_TRY_LET(show.filters, filter_field(request));
+    VX_TRY_LET(show.scope, scope_fields(request));
     return vx::run::show(ws.host, show, cancel);
   }
   if (name == "list-tasks") {
-    VX_TRY(refuse_other_fields(request, {"filter", "query"}));
-    VX_TRY_LET(const std::vector<std::string> filters, filter_field(request));
-    return vx::run::list_tasks(ws.host, filters, cancel);
+    VX_TRY(refuse_other_fields(request, {"affected", "filter", "query"}));
+    VX_TRY_LET(const vx::run::show_scope scope, scope_fields(request));
+    return vx::run::list_tasks(ws.host, scope, cancel);
   }
   const std::vector<std::string> known = {"list-tasks", "plan", "show"};
   return fail(errc::USAGE, "there is no query " + vx::text::escape(name, true) + vx::text::did_you_mean(name, known));

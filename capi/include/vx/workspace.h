@@ -32,8 +32,8 @@ VX_API const char *vx_workspace_root(const vx_workspace *workspace);
 
 /* Answers one read-only question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
      plan        what a run would do (fields as vx_run_start)                                                    -> plan.json
-     show        {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..]}                                   -> show.json
-     list-tasks  {"filter"?: [..]}                                                                            -> list-tasks.json
+     show        {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..], "affected"?: true|"ref"}          -> show.json
+     list-tasks  {"filter"?: [..], "affected"?: true|"ref"}                                                   -> list-tasks.json
    The answer may carry "notices": lines meant for people. `cancel` may be NULL. Fails with every code a selection or a config can
    raise; details_json carries positions, cycles, candidates. Since 0.1. */
 VX_API vx_status vx_workspace_query(vx_workspace *workspace, const char *request_json, vx_cancel *cancel, vx_buf *response, vx_error **err);
