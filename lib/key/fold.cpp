@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "key/builder.hpp"
+
 namespace vx::key {
 
 namespace {
@@ -26,10 +28,10 @@ std::vector<const T*> sorted_unique(const std::vector<T>& items, Less less, Same
 template <class Sink>
 class walk {
  public:
-  walk(const task_material& m, Sink& out) : m_(m), out_(out) {}
+  walk(const task_material& m, Sink& out, std::string_view schema = k_schema) : m_(m), out_(out), schema_(schema) {}
 
   void run() {
-    out_.item(tag::schema, k_schema);
+    out_.item(tag::schema, schema_);
     out_.item(tag::task, m_.task_id);
     if (m_.portable)
       out_.item(tag::portable, {});
@@ -110,6 +112,7 @@ class walk {
 
   const task_material& m_;
   Sink& out_;
+  std::string_view schema_;
 };
 
 }  // namespace
@@ -157,6 +160,8 @@ digest128 digest_sink::finish() const noexcept {
 }
 
 void fold(const task_material& m, fold_sink& out) { walk<fold_sink>(m, out).run(); }
+
+void fold_as(std::string_view schema, const task_material& m, fold_sink& out) { walk<fold_sink>(m, out, schema).run(); }
 
 digest128 task_key(const task_material& m) {
   digest_sink sink;
