@@ -142,6 +142,9 @@ void facts::forget_project(const std::string& project_dir, const std::shared_ptr
 void facts::forget_workspace() { impl_->living.forget_region("", nullptr); }
 
 result<facts::description> facts::describe(const selector& s) { return impl_->describe(s); }
+result<facts::description> facts::describe_paths(std::vector<std::string> paths) {
+  return impl_->describe_paths(std::move(paths));
+}
 std::optional<std::string> facts::moved(const selector& s, const description& d, strictness how) {
   return impl_->moved(s, d, how);
 }

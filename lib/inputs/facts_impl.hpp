@@ -35,6 +35,7 @@ struct facts::impl {
   // Truth checks (truth.cpp).
   struct truth_base;
   result<description> describe(const selector& s);
+  result<description> describe_paths(std::vector<std::string> paths);
   std::optional<std::string> moved(const selector& s, const description& d, strictness how);
 
   std::string root;

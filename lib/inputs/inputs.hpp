@@ -44,6 +44,7 @@ struct selected {
   std::shared_ptr<const void> keep;    ///< owns the bytes behind the views
   bool matched_nothing = false;        ///< a non-empty declaration that selects nothing
   bool incomplete = false;             ///< a file kept changing while it was hashed: run, do not save
+  std::string_view unstable;           ///< the first such file
 };
 
 class facts {
@@ -88,8 +89,11 @@ class facts {
   };
   /// Taken immediately before the spawn, after the key was derived again from the same selector.
   result<description> describe(const selector& s);
+  /// The same for exact files that a tool said it read (a depfile), whatever git thinks of them: root-relative paths, or absolute
+  /// ones of files outside the root, without links among their directories. No directory is watched and no manifest.
+  result<description> describe_paths(std::vector<std::string> paths);
   enum class strictness : std::uint8_t { immutable, mutable_, unchecked };
-  /// After the command: the first file that moved (root-relative), or nullopt. Also `package.json`.
+  /// After the command: the first file that moved (root-relative), or nullopt. Also `package.json`. For exact files `s` is not read.
   std::optional<std::string> moved(const selector& s, const description& d, strictness how);
 
   /// Queues the memo rows of everything hashed since the last call into the index.

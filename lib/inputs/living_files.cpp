@@ -43,6 +43,10 @@ void living_files::forget_paths(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& p : paths) {
+    if (p.starts_with('/')) {  // outside the root: no table holds it
+      outside_.erase(p);
+      continue;
+    }
     if (decides_the_set(p)) {
       dead_regions_.push_back({std::string(path::parent(p)), nullptr});
     } else {

@@ -167,7 +167,10 @@ result<selected> facts::impl::describe_files(const picked& p) {
     }
     const slot::state is = f->content->is.load(std::memory_order_acquire);
     if (is == slot::state::unreadable) return fail_sys(f->content->error, "cannot read the input", std::string(f->path));
-    out.incomplete = out.incomplete || is == slot::state::unstable;
+    if (is == slot::state::unstable && !out.incomplete) {
+      out.incomplete = true;
+      out.unstable = f->path;
+    }
     out.items.push_back({f->path, is == slot::state::absent ? std::string_view() : f->content->identity()});
   }
   out.keep = bytes;

@@ -63,9 +63,9 @@ bool prober::is_real_dir(std::string_view dir) {
   std::size_t from = levels_.empty() ? 0 : levels_.back().length;
   real_ = levels_.empty() || levels_.back().real;
   while (from < dir.size()) {
-    const std::size_t slash = dir.find('/', from == 0 ? 0 : from + 1);
+    const std::size_t slash = dir.find('/', levels_.empty() ? 0 : from + 1);
     const std::size_t length = slash == std::string_view::npos ? dir.size() : slash;
-    if (real_) {
+    if (real_ && length > 0) {  // before the slash of an absolute path stands "/"
       fs::stat_info info;
       lstat_view(root_, dir.substr(0, length), info);
       real_ = info.kind == fs::kind::dir;

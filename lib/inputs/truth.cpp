@@ -1,5 +1,6 @@
 // Is what the key says still what the command read? (keys.md 17)
 #include <algorithm>
+#include <deque>
 #include <unordered_set>
 
 #include "base/clock.hpp"
@@ -45,9 +46,10 @@ struct facts::impl::truth_base {
     bool holds_inputs = false;  ///< at any depth
   };
   table_ptr project, workspace;
-  std::vector<std::int64_t> dates;  ///< by item
-  std::string manifest;             ///< identity; "" = none
+  std::vector<std::int64_t> dates;      ///< by item
+  std::optional<std::string> manifest;  ///< identity, "" = none; nullopt: not watched
   std::int64_t manifest_date_ns = 0;
+  std::deque<file> apart;  ///< exact files that no table lists
   std::vector<dir> dirs;            ///< listed directories a glob can reach
   std::vector<std::string> absent;  ///< literals that named nothing
 };
@@ -159,6 +161,30 @@ result<facts::description> facts::impl::describe(const selector& s) {
   base->absent = absent_literals(s, root_fd.get());
   base->project = p.project;
   base->workspace = p.workspace;
+  d.dirs = base;
+  return d;
+}
+
+result<facts::description> facts::impl::describe_paths(std::vector<std::string> paths) {
+  description d;
+  d.described_ns = wall_ns();
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  auto base = std::make_shared<truth_base>();
+  VX_TRY_LET(base->project, living.of_workspace());
+  picked p;
+  for (const std::string& path : paths) {
+    const file* listed = base->project->find(path);
+    if (listed == nullptr) {
+      file& f = base->apart.emplace_back();
+      f.path = bytes->copy(path);
+      f.content = living.outside(path);
+      listed = &f;
+    }
+    p.files.push_back(listed);
+  }
+  VX_TRY_LET(d.files, describe_files(p));
+  for (const file* f : p.files) base->dates.push_back(f->content != nullptr ? f->content->date_ns : listing.listed_ns);
   d.dirs = base;
   return d;
 }
@@ -280,8 +306,10 @@ std::optional<std::string> facts::impl::moved(const selector& s, const descripti
     const key::input_item& item = d.files.items[i];
     if (judge.moved(item.path, item.identity, base.dates[i])) return std::string(item.path);
   }
-  std::string manifest_path = path::join(s.project_dir, "package.json");
-  if (judge.moved(manifest_path, base.manifest, base.manifest_date_ns)) return manifest_path;
+  if (base.manifest) {
+    std::string manifest_path = path::join(s.project_dir, "package.json");
+    if (judge.moved(manifest_path, *base.manifest, base.manifest_date_ns)) return manifest_path;
+  }
 
   added_files added(s, tree, living, *base.project, base.workspace.get(), listing.listed_ns);
   for (const truth_base::dir& dir : base.dirs) {

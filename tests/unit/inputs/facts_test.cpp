@@ -256,3 +256,74 @@ TEST_CASE("files listed but gone fold as absent, and their return is a move") {
   CHECK(f.after("true") == "-");
   CHECK(f.after("echo u >p/src/u") == "p/src/u");
 }
+
+namespace {
+
+struct exact_fixture : truth_fixture {
+  std::string elsewhere;
+  temp_dir other;
+  exact_fixture() {
+    other.write("sys.h", "sys");
+    elsewhere = *fs::real_path(other.path() + "/sys.h");
+    sh("sleep 0.07");
+    known = start_facts(root(), env);
+  }
+  list exact = {"p/src/old/x.tmp", "p/src/a", "p/none", "p/src/a"};
+  std::string after(std::string_view script) {
+    list files = exact;
+    files.push_back(elsewhere);
+    auto described = known->describe_paths(files);
+    if (!described) return "!" + described.error().message;
+    sh(script);
+    return known->moved({}, *described, facts::strictness::immutable).value_or("-");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("exact files are described whatever git thinks of them, also outside the root") {
+  exact_fixture f;
+  list files = f.exact;
+  files.push_back(f.elsewhere);
+  const auto d = f.known->describe_paths(files);
+  REQUIRE(d);
+  const identities got = of(d->files);
+  CHECK(paths(got) == list{f.elsewhere, "p/none", "p/src/a", "p/src/old/x.tmp"});
+  CHECK(got.at("p/src/a") == f.blob("p/src/a"));
+  CHECK(got.at("p/src/old/x.tmp") == f.blob("p/src/old/x.tmp"));  // ignored
+  CHECK(got.at(f.elsewhere) == key::git_blob_id("sys", key::object_format::sha1).hex());
+  CHECK(got.at("p/none").empty());
+}
+
+TEST_CASE("what moves an exact file, and what does not") {
+  const auto told = [](const std::string& script) {
+    exact_fixture f;
+    std::string text = script;
+    if (const auto at = text.find("$SYS"); at != std::string::npos) text.replace(at, 4, f.elsewhere);
+    const std::string moved = f.after(text);
+    return moved == f.elsewhere ? std::string("$SYS") : moved;
+  };
+  for (const char* script : {"true", "echo 1 >p/src/new", "echo 2 >p/src/b", "echo '{}' >p/package.json"}) {
+    CAPTURE(script);
+    CHECK(told(script) == "-");
+  }
+  CHECK(told("echo 2 >p/src/a") == "p/src/a");
+  CHECK(told("echo 2 >p/src/old/x.tmp") == "p/src/old/x.tmp");
+  CHECK(told("echo 1 >p/none") == "p/none");
+  CHECK(told("echo 2 >$SYS") == "$SYS");
+  CHECK(told("rm $SYS") == "$SYS");
+}
+
+TEST_CASE("facts about exact files die with the others") {
+  exact_fixture f;
+  const auto first = f.known->describe_paths({f.elsewhere, "p/src/old/x.tmp"});
+  f.sh("echo 2 >'" + f.elsewhere + "'; echo 2 >p/src/old/x.tmp");
+  CHECK(of(f.known->describe_paths({f.elsewhere, "p/src/old/x.tmp"})->files) == of(first->files));
+  f.known->forget_paths({f.elsewhere, "p/src/old/x.tmp"});
+  const identities now = of(f.known->describe_paths({f.elsewhere, "p/src/old/x.tmp"})->files);
+  CHECK(now.at("p/src/old/x.tmp") == f.blob("p/src/old/x.tmp"));
+  CHECK(now.at(f.elsewhere) != of(first->files).at(f.elsewhere));
+  f.sh("echo 3 >'" + f.elsewhere + "'");
+  f.known->forget_workspace();
+  CHECK(of(f.known->describe_paths({f.elsewhere})->files).at(f.elsewhere) != now.at(f.elsewhere));
+}
