@@ -225,24 +225,6 @@ class packer {
   bool changed_ = false;
 };
 
-/// The temporary lives until it is renamed away.
-class temp_file {
- public:
-  temp_file(int dir, std::string name) : dir_(dir), name_(std::move(name)) {}
-  ~temp_file() {
-    if (armed_) ::unlinkat(dir_, name_.c_str(), 0);
-  }
-  temp_file(const temp_file&) = delete;
-  temp_file& operator=(const temp_file&) = delete;
-  void keep() noexcept { armed_ = false; }
-  const std::string& name() const noexcept { return name_; }
-
- private:
-  int dir_;
-  std::string name_;
-  bool armed_ = true;
-};
-
 std::string store_trouble(const failure& f, const std::string& dir) {
   if (f.sys == ENOSPC || f.sys == EDQUOT) return "not cached: no space left in " + dir;
   return "not cached: " + f.message;

@@ -27,6 +27,7 @@ struct location_request {
   std::string root;                 ///< absolute workspace root
   std::string cwd;                  ///< for a relative --cache-dir
   std::optional<std::string> flag;  ///< --cache-dir
+  std::string flag_name = "--cache-dir";  ///< what refusals call it
   std::optional<std::string> config;///< cacheDir of vx.workspace.*
   const environment* env = nullptr;
   std::string repo_id;              ///< "" = none: the fallback <root>/.vx/cache
@@ -108,6 +109,12 @@ class store {
 
   /// cache.md 9: stage, verify, swap. `stage_dir` is <root>/.vx/stage. Thread-safe.
   restore_result restore(const lookup_result& hit, const output_scope& scope, const std::string& stage_dir);
+
+  /// The artifact as it lies in the store, to a descriptor. NOT_FOUND: there is none.
+  status export_artifact(const digest128& key, int fd);
+  /// An artifact from a descriptor: bounded while it is read, verified against the declaration, then placed and indexed as a save is.
+  /// CORRUPT: it is not an artifact of this key, and nothing was placed.
+  status import_artifact(const digest128& key, int fd, const std::string& project, const std::string& task, const output_scope& scope);
 
   result<std::string> read_log(const entry& e);         ///< encoded log, from entry_logs or the artifact
   result<std::vector<key::component>> read_components(const entry& e);

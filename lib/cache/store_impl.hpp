@@ -2,6 +2,8 @@
 // it, restore.cpp reads back, retention.cpp and store_stats.cpp keep house.
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -125,6 +127,24 @@ struct store::impl {
     impl& owner_;
     std::unique_ptr<codec> c_;
   };
+};
+
+/// The temporary lives until it is renamed away.
+class temp_file {
+ public:
+  temp_file(int dir, std::string name) : dir_(dir), name_(std::move(name)) {}
+  ~temp_file() {
+    if (armed_) ::unlinkat(dir_, name_.c_str(), 0);
+  }
+  temp_file(const temp_file&) = delete;
+  temp_file& operator=(const temp_file&) = delete;
+  void keep() noexcept { armed_ = false; }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  int dir_;
+  std::string name_;
+  bool armed_ = true;
 };
 
 /// Columns of `entries` in the order read_entry() expects.

@@ -131,7 +131,7 @@ std::string shared_default(const location_request& q) {
 }  // namespace
 
 result<store_location> locate_store(const location_request& q) {
-  if (q.flag) return named(q, "--cache-dir", *q.flag, q.cwd.empty() ? q.root : q.cwd, store_source::flag);
+  if (q.flag) return named(q, q.flag_name, *q.flag, q.cwd.empty() ? q.root : q.cwd, store_source::flag);
   if (q.config) return named(q, "cacheDir", *q.config, q.root, store_source::config);
   const std::string* env = q.env->find("VX_CACHE_DIR");
   if (env != nullptr && !env->empty()) return named(q, "VX_CACHE_DIR", *env, q.root, store_source::env);
