@@ -1,9 +1,8 @@
 #include "run/show.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
 
+#include "base/near_names.hpp"
 #include "base/text.hpp"
 #include "cache/index.hpp"
 #include "exec/mask.hpp"
@@ -121,7 +120,7 @@ tl::unexpected<failure> unknown_target(const reading& r, const std::string& targ
     for (const std::string& t : declared_names(p)) names.push_back(t);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::string hint = text::did_you_mean(target, names);
+  const std::string hint = text::did_you_mean_some(target, names);
   return fail(errc::UNKNOWN_PROJECT, "no project or task is called " + text::escape(target, true) + (hint.empty() ? "; there are " + text::list_some(names, 12) : hint));
 }
 
@@ -149,7 +148,7 @@ result<json::value> show_target(reading& r, const show_request& request, const s
   if (target.empty()) return fail(errc::USAGE, "show needs a project, a task or nothing, not an empty word");
   const std::size_t hash = target.find('#');
   const auto project = hash == std::string::npos ? r.ws().find_project(target) : std::nullopt;
-  if ((project || hash != std::string::npos) && request.scope.narrows())
+  if ((project || hash != std::string::npos) && !request.filters.empty())
     return fail(errc::USAGE, "a filter can't narrow " + text::escape(target, true) + ": it names one project already");
   if (hash != std::string::npos) return show_pair(r, target, hash);
   json::object doc;
@@ -168,40 +167,14 @@ result<json::value> show_target(reading& r, const show_request& request, const s
     const workspace::task_config* t = r.ws().find_task(i, target);
     if (t != nullptr && !t->implicit) blocks.push_back(task_block(r.ws().projects[i], *t));
   }
-  const auto declares = [&](const workspace::project& p) {
-    const std::vector<std::string> names = declared_names(p);
-    return std::find(names.begin(), names.end(), target) != names.end();
-  };
-  if (blocks.empty() && std::none_of(r.ws().projects.begin(), r.ws().projects.end(), declares)) return unknown_target(r, target);
+  if (blocks.empty()) return unknown_target(r, target);
   doc.add("kind", "tasks");
   doc.add("result", std::move(blocks));
   return json::value(std::move(doc));
 }
 
-/// The projects with one of the named tasks that a change reaches; without a name, any declared one.
-result<std::vector<std::uint32_t>> affected_scope(reading& r, const show_scope& scope, const std::string& task) {
-  workspace::selection_request asked;
-  asked.cwd = r.h->cwd;
-  asked.filters = scope.filters;
-  asked.affected = true;
-  asked.affected_base = scope.affected_base;
-  std::set<std::string> names;
-  for (const workspace::project& p : r.ws().projects)
-    for (std::string& name : declared_names(p))
-      if (task.empty() || name == task) names.insert(std::move(name));
-  asked.names.assign(names.begin(), names.end());
-  std::set<std::uint32_t> kept;
-  if (!asked.names.empty()) {
-    VX_TRY_LET(workspace::selection found, workspace::select(*r.loader, r.h->env, asked));
-    for (const graph::request& q : found.requests) kept.insert(q.project);
-    std::move(found.notices.begin(), found.notices.end(), std::back_inserter(r.notices));
-  }
-  return std::vector<std::uint32_t>(kept.begin(), kept.end());
-}
-
-result<std::vector<std::uint32_t>> scope_of(reading& r, const show_scope& scope, const std::string& task) {
-  if (scope.affected) return affected_scope(r, scope, task);
-  if (!scope.filters.empty()) return workspace::filter_projects(*r.loader, r.h->env, scope.filters, r.notices);
+result<std::vector<std::uint32_t>> scope_of(reading& r, const std::vector<std::string>& filters) {
+  if (!filters.empty()) return workspace::filter_projects(*r.loader, r.h->env, filters, r.notices);
   std::vector<std::uint32_t> all(r.ws().projects.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
   return all;
@@ -221,11 +194,7 @@ exec::mask mask_of(const reading& r) {
 result<json::value> show(std::shared_ptr<const host> h, const show_request& request, const cancel_token* cancel) {
   VX_TRY_LET(reading r, open_reading(std::move(h), cancel));
   VX_TRY(r.loader->load_all());
-  const bool one = request.has_target && (request.target.find('#') != std::string::npos || r.ws().find_project(request.target));
-  std::vector<std::uint32_t> scope;
-  if (!one) {
-    VX_TRY_LET(scope, scope_of(r, request.scope, request.target));
-  }
+  VX_TRY_LET(const std::vector<std::uint32_t> scope, scope_of(r, request.filters));
   json::value doc;
   if (request.has_target) {
     VX_TRY_LET(doc, show_target(r, request, scope));
@@ -244,10 +213,10 @@ result<json::value> show(std::shared_ptr<const host> h, const show_request& requ
   return doc;
 }
 
-result<json::value> list_tasks(std::shared_ptr<const host> h, const show_scope& asked, const cancel_token* cancel) {
+result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters, const cancel_token* cancel) {
   VX_TRY_LET(reading r, open_reading(std::move(h), cancel));
   VX_TRY(r.loader->load_all());
-  VX_TRY_LET(const std::vector<std::uint32_t> scope, scope_of(r, asked, ""));
+  VX_TRY_LET(const std::vector<std::uint32_t> scope, scope_of(r, filters));
   json::array projects;
   for (const std::uint32_t i : scope) {
     const workspace::project& p = r.ws().projects[i];
