@@ -1,0 +1,119 @@
+#include "cache/history_reader.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/path.hpp"
+#include "cache/database.hpp"
+
+namespace vx::cache {
+namespace {
+
+/// One flaky candidate: a key of one task, in record order.
+struct key_story {
+  std::uint64_t passes = 0, failures = 0;
+  bool flaky = false;  ///< it failed after a pass, or a pass needed another attempt
+};
+
+std::string_view run_view(const run_id& id) { return {reinterpret_cast<const char*>(id.data()), id.size()}; }
+
+}  // namespace
+
+struct history_reader::impl {
+  database db;                               ///< not open: everything is empty, no statement can be prepared
+};
+
+history_reader::history_reader(const std::string& root) : impl_(std::make_unique<impl>()) {
+  database_request request;
+  request.dir = path::join(root, ".vx");
+  request.create = false;
+  open_database(impl_->db, k_index_database, request);
+}
+history_reader::~history_reader() = default;
+
+std::optional<std::string> history_reader::policy_of(const run_id& run) {
+  statement s = impl_->db.use("SELECT policy FROM invocations WHERE run = ?1");
+  if (!s || s.blob(1, run_view(run)).step() != step::row) return std::nullopt;
+  return std::string(s.text(0));
+}
+
+std::vector<std::pair<std::string, std::string>> history_reader::recorded_tasks(std::size_t invocations) {
+  std::vector<std::pair<std::string, std::string>> out;
+  statement s = impl_->db.use(
+      "SELECT DISTINCT project, task FROM runs WHERE id >= (SELECT min(id) FROM runs WHERE run IN "
+      "(SELECT run FROM invocations ORDER BY started_ns DESC LIMIT ?1)) ORDER BY project, task");
+  if (!s) return out;
+  s.integer(1, static_cast<std::int64_t>(invocations));
+  while (s.step() == step::row) out.emplace_back(s.text(0), s.text(1));
+  return out;
+}
+
+std::optional<std::string> history_reader::fixed_in(const run_row& failed) {
+  statement s = impl_->db.use("SELECT run FROM runs WHERE id > ?1 AND project = ?2 AND task = ?3 AND status IN ('success', 'cache-hit', 'cache-hit-remote') "
+                         "ORDER BY id LIMIT 1");
+  if (!s || s.integer(1, failed.id).text(2, failed.project).text(3, failed.task).step() != step::row) return std::nullopt;
+  run_id id{};
+  if (s.blob(0).size() == id.size()) std::memcpy(id.data(), s.blob(0).data(), id.size());
+  return format_run_id(id);
+}
+
+run_counts history_reader::counts_since(std::int64_t from_ns) {
+  run_counts out;
+  statement s = impl_->db.use("SELECT coalesce(sum(task_count), 0), coalesce(sum(hit_count), 0), coalesce(sum(restored_local + restored_remote), 0) "
+                         "FROM invocations WHERE started_ns >= ?1");
+  if (!s || s.integer(1, from_ns).step() != step::row) return out;
+  out.tasks = static_cast<std::uint64_t>(s.integer(0));
+  out.hits = static_cast<std::uint64_t>(s.integer(1));
+  out.restored = static_cast<std::uint64_t>(s.integer(2));
+  return out;
+}
+
+std::vector<std::pair<digest128, std::uint64_t>> history_reader::hit_keys_since(std::int64_t from_ns) {
+  std::vector<std::pair<digest128, std::uint64_t>> out;
+  statement s = impl_->db.use("SELECT r.key, count(*) FROM invocations i JOIN runs r ON r.run = i.run "
+                         "WHERE i.started_ns >= ?1 AND r.status IN ('cache-hit', 'cache-hit-remote') AND r.key IS NOT NULL GROUP BY r.key");
+  if (!s) return out;
+  s.integer(1, from_ns);
+  while (s.step() == step::row) {
+    digest128 key;
+    if (s.blob(0).size() == 16) std::memcpy(key.raw.data(), s.blob(0).data(), 16);
+    out.emplace_back(key, static_cast<std::uint64_t>(s.integer(1)));
+  }
+  return out;
+}
+
+std::vector<flaky_task> history_reader::flaky_tasks(std::int64_t from_ns) {
+  // One walk over the rows; only keys with a failure or a retried pass can be flaky.
+  statement s = impl_->db.use(
+      "SELECT r.key, r.project, r.task, r.status, r.attempts FROM runs r WHERE r.started_ns >= ?1 AND r.status IN ('success', 'failed') AND r.key IN "
+      "(SELECT key FROM runs WHERE status = 'failed' AND key IS NOT NULL UNION SELECT key FROM runs WHERE attempts > 1 AND key IS NOT NULL) ORDER BY r.id");
+  if (!s) return {};
+  s.integer(1, from_ns);
+  std::map<std::tuple<std::string, std::string, std::string>, key_story> stories;
+  while (s.step() == step::row) {
+    key_story& story = stories[{std::string(s.text(1)), std::string(s.text(2)), std::string(s.blob(0))}];
+    const bool passed = s.text(3) == "success";
+    const auto attempts = static_cast<std::uint64_t>(std::max<std::int64_t>(s.integer(4), 1));
+    if (passed) {
+      ++story.passes;
+      story.failures += attempts - 1;
+      story.flaky = story.flaky || attempts > 1;
+    } else {
+      ++story.failures;
+      story.flaky = story.flaky || story.passes > 0;
+    }
+  }
+  std::vector<flaky_task> out;
+  for (const auto& [where, story] : stories) {
+    if (!story.flaky) continue;
+    const auto& [project, task, key] = where;
+    if (out.empty() || out.back().project != project || out.back().task != task) out.push_back({project, task, 0, 0, 0});
+    ++out.back().keys;
+    out.back().passes += story.passes;
+    out.back().failures += story.failures;
+  }
+  return out;
+}
+
+}  // namespace vx::cache
