@@ -228,7 +228,11 @@ struct coordinator::impl {
     const bool folded = !s.p.graph.edges.dependents(node).empty();
     if (folded && !runner.ensure_key(node, m.outcome)) return tell(std::move(m));
     exec::server::hooks hooks;
-    hooks.output = [this, node](int stream, std::string_view bytes) { s.out.output(node, stream, std::string(bytes), false); };
+    const auto kept = std::make_shared<exec::capture>(make_failure_capture());  // only its own thread touches it
+    hooks.output = [this, node, kept](int stream, std::string_view bytes) {
+      kept->add(stream, bytes);
+      s.out.output(node, stream, std::string(bytes), false);
+    };
     hooks.on_ready = [this, node](std::int64_t ns) {
       message ready;
       ready.what = message::kind::ready;
@@ -236,7 +240,8 @@ struct coordinator::impl {
       ready.outcome.duration_ns = ns;
       tell(std::move(ready));
     };
-    hooks.on_exit = [this, node](const exec::spawn_result& r, bool before) {
+    hooks.on_exit = [this, node, kept](const exec::spawn_result& r, bool before) {
+      if (before || (r.exit_code != 0 && !r.stopped)) keep_failure(node, failure_text(*kept));
       message ended;
       ended.what = message::kind::server_ended;
       ended.node = node;
@@ -266,9 +271,16 @@ struct coordinator::impl {
     m.outcome.status = task_status::failed;
     m.outcome.exit_code = 127;
     m.outcome.not_ready = "spawn";
-    runner.say(node, level::warning, s.p.graph.nodes[node].id + " did not start: " + up.error().message);
+    const std::string line = s.p.graph.nodes[node].id + " did not start: " + up.error().message;
+    runner.say(node, level::warning, line);
+    keep_failure(node, "[vx] " + line + "\n");
     inbox.push_back(std::move(m));
     wake.raise();
+  }
+
+  void keep_failure(std::uint32_t node, std::string output) {
+    const std::lock_guard lock(s.ends_mutex);
+    s.failures.push_back({node, std::move(output)});
   }
 
   void on_ready(const message& m) {

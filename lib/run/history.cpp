@@ -1,6 +1,7 @@
 #include "run/history.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.hpp"
 #include "run/json_line.hpp"
@@ -81,7 +82,7 @@ cache::invocation_row invocation_of(const run_state& s, const run_context& c, co
   inv.arch = c.arch;
   inv.vx_version = k_vx_version;
   json_line tags;
-  for (const auto& [k, v] : s.p.request.tags) tags.text(k, s.p.mask.empty() ? v : s.p.mask.apply(v));
+  for (const auto& [k, v] : s.p.request.tags) tags.named_text(k, s.p.mask.empty() ? v : s.p.mask.apply(v));
   inv.tags = tags.finish();
   return inv;
 }
@@ -109,11 +110,16 @@ void record_history(run_state& s, const run_context& c, const totals& t, const r
 
 void write_failures(run_state& s) {
   if (s.failures.empty()) return;
+  // A task that could not be started again after a failed attempt has two pieces.
+  std::map<std::uint32_t, std::string> outputs;
+  for (const kept_failure& f : s.failures) outputs[f.node] += f.output;
   json_line tasks;
-  for (const kept_failure& f : s.failures) {
+  for (const auto& [node, output] : outputs) {
     json_line one;
-    one.text("output", s.p.mask.empty() ? f.output : s.p.mask.apply(f.output));
-    tasks.raw(s.p.graph.nodes[f.node].id, one.finish());
+    // Escapes go first: one inside a value would hide it from the mask.
+    const std::string plain = text::strip_escapes(output);
+    one.text("dir", s.p.tasks[node].project->dir).text("output", s.p.mask.empty() ? plain : s.p.mask.apply(plain));
+    tasks.named(s.p.graph.nodes[node].id, one.finish());
   }
   json_line doc;
   doc.text("runId", format_run_id(s.id)).raw("tasks", tasks.finish());

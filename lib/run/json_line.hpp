@@ -40,12 +40,26 @@ class json_line {
     out_ += json_text;
     return *this;
   }
+  /// A member whose name is not ours: a label, a task id.
+  json_line& named(std::string_view name, std::string_view json_text) {
+    if (out_.size() > 1) out_.push_back(',');
+    json::write_string(out_, name);
+    out_.push_back(':');
+    out_ += json_text;
+    return *this;
+  }
+  json_line& named_text(std::string_view name, std::string_view v) {
+    std::string quoted;
+    json::write_string(quoted, v);
+    return named(name, quoted);
+  }
   std::string finish() {
     out_.push_back('}');
     return std::move(out_);
   }
 
  private:
+  /// Names of ours need no escaping.
   void key(std::string_view name) {
     if (out_.size() > 1) out_.push_back(',');
     out_.push_back('"');

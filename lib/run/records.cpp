@@ -114,7 +114,7 @@ std::string context_object(const run_state& s, const run_context& c) {
   optional_text(o, "host", c.host_name);
   o.text("os", c.os).text("arch", c.arch);
   json_line tags;
-  for (const auto& [k, v] : s.p.request.tags) tags.text(k, v);
+  for (const auto& [k, v] : s.p.request.tags) tags.named_text(k, v);
   return o.raw("tags", tags.finish()).finish();
 }
 

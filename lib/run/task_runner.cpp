@@ -35,8 +35,16 @@ struct task_runner::attempt_log {
   bool retain = false;
   std::int64_t last_ns = 0;      // the deciding attempt alone
   exec::capture full;
-  exec::capture brief{k_failure_head, k_failure_tail};
+  exec::capture brief = make_failure_capture();
 };
+
+exec::capture make_failure_capture() { return exec::capture(k_failure_head, k_failure_tail); }
+
+std::string failure_text(exec::capture& kept) {
+  std::string out;
+  for (const exec::captured& c : kept.take()) out += c.stream == 0 ? "\n[vx] " + text::format_bytes(c.dropped) + " left out\n" : c.bytes;
+  return out;
+}
 
 std::uint32_t timeout_of(const run_state& s, std::uint32_t node) {
   return s.p.tasks[node].config->timeout_ms.value_or(s.settings.default_timeout_ms);
@@ -65,13 +73,20 @@ void task_runner::say(std::uint32_t node, level l, std::string line) {
   s_.p.notices.say(l, s_.p.mask.empty() ? std::move(line) : s_.p.mask.apply(line), s_.p.graph.nodes[node].id);
 }
 
+void task_runner::fail_unrun(std::uint32_t node, task_outcome& out, const std::string& why) {
+  out.status = task_status::failed;
+  out.exit_code = 1;
+  const std::string line = s_.p.graph.nodes[node].id + ": " + why;
+  say(node, level::warning, line);
+  const std::lock_guard lock(s_.ends_mutex);
+  s_.failures.push_back({node, "[vx] " + line + "\n"});
+}
+
 bool task_runner::ensure_key(std::uint32_t node, task_outcome& out) {
   const node_key& k = s_.keys.at(node).is == node_key::state::none ? s_.keys.derive(node) : s_.keys.at(node);
   if (k.is == node_key::state::known) out.key = k.key;
   if (k.is != node_key::state::error) return true;
-  out.status = task_status::failed;
-  out.exit_code = 1;
-  say(node, level::warning, s_.p.graph.nodes[node].id + ": " + k.why->message);
+  fail_unrun(node, out, k.why->message);
   return false;
 }
 
@@ -137,13 +152,11 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
         return std::nullopt;
       case cache::restore_result::outcome::refused:
       case cache::restore_result::outcome::tree_error:
-        out.status = task_status::failed;
-        out.exit_code = 1;
         out.restored.reset();
         out.stored.reset();
         s_.p.index->drop_stamps(hit.entry.key);
         s_.p.facts->forget_paths(r.touched);
-        say(node, level::warning, s_.p.graph.nodes[node].id + ": " + r.reason);
+        fail_unrun(node, out, r.reason);
         break;
       case cache::restore_result::outcome::restored:
         out.restored = true;
@@ -194,9 +207,7 @@ bool task_runner::clean(std::uint32_t node, task_outcome& out) {
     s_.p.facts->forget_paths(*removed);
     return true;
   }
-  out.status = task_status::failed;
-  out.exit_code = 1;
-  say(node, level::warning, s_.p.graph.nodes[node].id + ": " + removed.error().message);
+  fail_unrun(node, out, removed.error().message);
   return false;
 }
 
@@ -216,18 +227,13 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
     out.wall_end_ns = wall_ns();
     return end;
   };
-  const auto refuse = [&](const std::string& why) {
-    out.status = task_status::failed;
-    out.exit_code = 1;
-    say(node, level::warning, s_.p.graph.nodes[node].id + ": " + why);
-  };
   if (t.config->has_sandbox) {
-    refuse("exec.sandbox can't be enforced by this version of vx, and the task is never run without it");
+    fail_unrun(node, out, "exec.sandbox can't be enforced by this version of vx, and the task is never run without it");
     return std::move(finished());
   }
   if (t.scope != nullptr) {
     if (const status roots = cache::check_owned_roots(*t.scope); !roots) {
-      refuse(roots.error().message);
+      fail_unrun(node, out, roots.error().message);
       return std::move(finished());
     }
   }
@@ -255,8 +261,7 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
     }
   }
   if (out.status == task_status::failed) {
-    std::string kept;
-    for (const exec::captured& c : log.brief.take()) kept += c.stream == 0 ? "\n[vx] " + text::format_bytes(c.dropped) + " left out\n" : c.bytes;
+    std::string kept = failure_text(log.brief);
     const std::lock_guard lock(s_.ends_mutex);
     s_.failures.push_back({node, std::move(kept)});
   }
@@ -324,8 +329,10 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   if (moved) {
     end.outcome.withheld = "inputs-moved";
     s_.p.facts->forget_project(t.project->dir, s_.p.ws().nested_of(s_.p.graph.nodes[node].project));
-    say(node, level::warning, id + ": not cached: " + text::escape(*moved, true) + " was written while the task ran");
+    const std::string line = id + ": not cached: " + text::escape(*moved, true) + " was written while the task ran";
+    say(node, level::warning, line);
     if (severity == workspace::stability_severity::error) {
+      log.brief.add(2, "[vx] " + line + "\n");
       end.outcome.status = task_status::failed;
       end.outcome.exit_code = 1;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/store.hpp"
+#include "exec/capture.hpp"
 #include "run/state.hpp"
 
 namespace vx::run {
@@ -40,6 +41,8 @@ class task_runner {
   /// Derives the key if nothing has; false when the task fails at key time (the outcome is filled in).
   bool ensure_key(std::uint32_t node, task_outcome& out);
   void say(std::uint32_t node, level l, std::string line);
+  /// Fails a task whose command does not run: says why and keeps that in the place of its output.
+  void fail_unrun(std::uint32_t node, task_outcome& out, const std::string& why);
 
  private:
   struct attempt_log;
@@ -58,6 +61,10 @@ class task_runner {
 
   run_state& s_;
 };
+
+/// The small copy of a task's output that is kept when it fails: first 8 KiB, last 56 KiB.
+exec::capture make_failure_capture();
+std::string failure_text(exec::capture& kept);
 
 /// The spawn of a task: shell, prepared command, directory, environment, limits.
 exec::spawn_spec make_spawn(const run_state& s, std::uint32_t node);
