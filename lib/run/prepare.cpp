@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "base/threads.hpp"
-#include "git/git.hpp"
+#include "run/store_access.hpp"
 #include "workspace/overlap.hpp"
 
 namespace vx::run {
@@ -27,17 +27,8 @@ struct opened_store {
 };
 
 result<opened_store> open_store(const prepared& p, prepare_mode mode, notices& say) {
-  const workspace::workspace_config& settings = p.loader->ws().settings;
-  cache::location_request where;
-  where.root = p.h->root;
-  where.cwd = p.h->cwd;
-  where.flag = p.request.cache_dir;
-  where.config = settings.cache_dir;
-  where.env = &p.h->env;
-  const bool shared = !where.flag && !where.config && p.h->env.get("VX_CACHE_DIR").empty();
-  if (shared) where.repo_id = git::repo_id(p.h->env, p.h->root);
   opened_store out;
-  VX_TRY_LET(out.location, cache::locate_store(where));
+  VX_TRY_LET(out.location, find_store(*p.h, p.request.cache_dir, p.loader->ws().settings));
   cache::open_options options;
   options.create = mode == prepare_mode::run;
   options.private_dir = out.location.source == cache::store_source::shared;

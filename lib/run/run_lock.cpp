@@ -50,7 +50,8 @@ bool pause_unless_cancelled(const cancel_token& cancel) {
 
 }  // namespace
 
-run_lock::taken run_lock::take(const host& h, const cancel_token& cancel, const std::function<void(std::string)>& say_waiting) {
+run_lock::taken run_lock::take(const host& h, const cancel_token& cancel, const std::function<void(std::string)>& say_waiting,
+                               std::optional<std::uint32_t> patience_ms) {
   taken out;
   const std::string tmp = h.env.get("TMPDIR").empty() ? "/tmp" : h.env.get("TMPDIR");
   const auto give_up = [&](const failure& f) {
@@ -68,13 +69,18 @@ run_lock::taken run_lock::take(const host& h, const cancel_token& cancel, const 
     if (!got) return give_up(got.error());
     if (*got) break;
     out.waited = true;
+    out.holder = holder_of(file->get());
+    if (patience_ms && mono_ns() - started >= std::int64_t{*patience_ms} * 1'000'000) {
+      out.gave_up = true;
+      return out;
+    }
     if (!pause_unless_cancelled(cancel)) {
       out.cancelled = true;
       return out;
     }
     if (said || mono_ns() - started < k_say_after_ns) continue;
     said = true;
-    say_waiting("waiting for another vx run" + holder_of(file->get()) + " on this workspace to finish");
+    say_waiting("waiting for another vx run" + out.holder + " on this workspace to finish");
   }
   write_holder(file->get());
   fd_ = std::move(*file);

@@ -12,23 +12,15 @@
 
 namespace vx::run {
 
-/// Which projects a question is about; as a run would narrow them.
-struct show_scope {
-  std::vector<std::string> filters;
-  bool affected = false;               ///< projects with a task that a change reaches
-  std::string affected_base;           ///< "" = computed
-  bool narrows() const noexcept { return affected || !filters.empty(); }
-};
-
 struct show_request {
   std::string target;                  ///< "" = every project
   bool has_target = false;
-  show_scope scope;
+  std::vector<std::string> filters;
 };
 /// {"kind":"projects"|"project"|"task"|"tasks","result":...,"notices":[...]}; secrets are masked.
 result<json::value> show(std::shared_ptr<const host> h, const show_request& request, const cancel_token* cancel);
 
 /// {"projects":[{name,dir,tags[],tasks[{id,name,command|null,dependsOn[],cached,description?}]}],"current":name|null,"notices":[...]}
-result<json::value> list_tasks(std::shared_ptr<const host> h, const show_scope& scope, const cancel_token* cancel);
+result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters, const cancel_token* cancel);
 
 }  // namespace vx::run

@@ -21,8 +21,6 @@ namespace {
 constexpr std::size_t k_config_max = std::size_t{16} << 20;
 constexpr std::array<std::string_view, 8> k_extensions = {"ts", "mts", "cts", "js", "mjs", "cjs", "json", "jsonc"};
 
-bool is_native(std::string_view path) noexcept { return path.ends_with(".json") || path.ends_with(".jsonc"); }
-
 failure no_read(const failure& f, std::string_view path) {
   failure out = f;
   out.path = path;
@@ -155,8 +153,8 @@ struct config_loader::impl {
   }
 
   std::shared_ptr<const project_config> serve_row(fact_checker& checker, eval_memo::row& row) {
-    if (!is_native(row.path) && !script_host()) return nullptr;
-    const auto verdict = checker.check(row.trace, is_native(row.path) ? native_host : *script_host());
+    if (!is_native_config(row.path) && !script_host()) return nullptr;
+    const auto verdict = checker.check(row.trace, is_native_config(row.path) ? native_host : *script_host());
     if (verdict == fact_checker::verdict::stale) return nullptr;
     auto config = std::make_shared<project_config>();
     if (!decode_project(row.json, *config) || config->path != row.path) return nullptr;
@@ -288,7 +286,7 @@ std::vector<result<std::shared_ptr<const project_config>>> config_loader::load(c
   impl_->serve(files, slots);
   std::vector<std::size_t> natives, scripts;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!slots[i]) (is_native(files[i].path) ? natives : scripts).push_back(i);
+    if (!slots[i]) (is_native_config(files[i].path) ? natives : scripts).push_back(i);
   }
   impl_->load_natives(files, natives, slots);
   impl_->load_scripts(files, scripts, slots);
@@ -339,7 +337,7 @@ result<workspace_config> config_loader::impl::workspace_script(const std::string
 result<workspace_config> config_loader::impl::load_workspace(const std::string& file) {
   std::string text;
   workspace_config config;
-  if (is_native(file)) {
+  if (is_native_config(file)) {
     VX_TRY_LET(native_file raw, read_native(root(), file));
     text = std::move(raw.text);
     VX_TRY_LET(json::value v, parse_native(file, text));

@@ -15,6 +15,7 @@
 #include "base/subprocess.hpp"
 #include "base/threads.hpp"
 #include "workspace/eval_trace.hpp"
+#include "workspace/runtime.hpp"
 
 namespace vx::workspace {
 
@@ -23,9 +24,6 @@ extern const std::string_view k_evaluator_script;
 
 /// A close-on-exec pipe. 0 or an errno.
 int make_pipe(unique_fd& read_end, unique_fd& write_end) noexcept;
-
-/// VX_NODE, else `node` on PATH. Failure CONFIG names the config and the ways without a runtime.
-result<std::string> find_runtime(const environment& env, std::string_view config);
 
 /// What one evaluation yielded. `value` is the data of the default export; `facts` are filled in without salted digests.
 struct evaluation {
