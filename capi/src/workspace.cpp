@@ -8,9 +8,8 @@
 #include "base/text.hpp"
 #include "internal.hpp"
 #include "key/fold.hpp"
-#include "run/plan.hpp"
+#include "run/query.hpp"
 #include "run/run.hpp"
-#include "run/show.hpp"
 #include "workspace/workspace.hpp"
 
 struct vx_run {
@@ -65,62 +64,6 @@ vx::result<std::shared_ptr<const vx::run::host>> open_host(const char* path, con
   return std::shared_ptr<const vx::run::host>(std::move(host));
 }
 
-/// Fields of a query beyond the run request's.
-vx::status refuse_other_fields(const vx::json::value& request, const std::vector<std::string>& known) {
-  for (const vx::json::member& m : request.as_object()) {
-    if (std::find(known.begin(), known.end(), m.name) != known.end()) continue;
-    return fail(errc::USAGE, "request has no field " + vx::text::escape(m.name) + vx::text::did_you_mean(m.name, known));
-  }
-  return {};
-}
-
-vx::result<vx::run::show_scope> scope_fields(const vx::json::value& request) {
-  vx::run::show_scope out;
-  if (const vx::json::value* base = request.get("affected")) {
-    const bool named = base->is_string() && !base->as_string().empty();
-    if (!named && !base->is_bool()) return fail(errc::USAGE, "request field affected must be true or a git reference");
-    out.affected = named || base->as_bool();
-    if (named) out.affected_base = base->as_string();
-  }
-  const vx::json::value* v = request.get("filter");
-  if (v == nullptr) return out;
-  const auto refuse = [] { return fail(errc::USAGE, "request field filter must be an array of filters"); };
-  if (!v->is_array()) return refuse();
-  for (const vx::json::value& item : v->as_array()) {
-    if (!item.is_string()) return refuse();
-    out.filters.push_back(item.as_string());
-  }
-  return out;
-}
-
-vx::result<vx::json::value> answer(const vx_workspace& ws, const vx::json::value& request, const vx::cancel_token* cancel) {
-  const vx::json::value* query = request.get("query");
-  if (query == nullptr || !query->is_string()) return fail(errc::USAGE, "request needs the field query: plan, show or list-tasks");
-  const std::string& name = query->as_string();
-  if (name == "plan") {
-    VX_TRY_LET(vx::run::run_request run, vx::run::parse_run_request(request, {"query"}));
-    return vx::run::plan(ws.host, std::move(run), cancel);
-  }
-  if (name == "show") {
-    VX_TRY(refuse_other_fields(request, {"affected", "filter", "query", "target"}));
-    vx::run::show_request show;
-    if (const vx::json::value* target = request.get("target")) {
-      if (!target->is_string()) return fail(errc::USAGE, "request field target must be a string");
-      show.has_target = true;
-      show.target = target->as_string();
-    }
-    VX_TRY_LET(show.scope, scope_fields(request));
-    return vx::run::show(ws.host, show, cancel);
-  }
-  if (name == "list-tasks") {
-    VX_TRY(refuse_other_fields(request, {"affected", "filter", "query"}));
-    VX_TRY_LET(const vx::run::show_scope scope, scope_fields(request));
-    return vx::run::list_tasks(ws.host, scope, cancel);
-  }
-  const std::vector<std::string> known = {"list-tasks", "plan", "show"};
-  return fail(errc::USAGE, "there is no query " + vx::text::escape(name, true) + vx::text::did_you_mean(name, known));
-}
-
 }  // namespace
 
 extern "C" {
@@ -147,7 +90,7 @@ vx_status vx_workspace_query(vx_workspace* workspace, const char* request_json, 
   return vx::capi::guard(err, [&]() -> vx::status {
     if (workspace == nullptr || response == nullptr) return fail(errc::INVALID, workspace == nullptr ? "workspace is NULL" : "response is NULL");
     VX_TRY_LET(const vx::json::value request, parse_request(request_json));
-    VX_TRY_LET(const vx::json::value doc, answer(*workspace, request, cancel == nullptr ? nullptr : cancel->token.get()));
+    VX_TRY_LET(const vx::json::value doc, vx::run::answer_query(workspace->host, request, cancel == nullptr ? nullptr : cancel->token.get()));
     vx::capi::fill(response, vx::json::write(doc));
     return {};
   });

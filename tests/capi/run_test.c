@@ -272,6 +272,12 @@ static void *own_workspace(void *unused) {
     CHECK_OK(vx_run_wait(run, NULL, &err_));
     CHECK(vx_run_exit_code(run) == 0);
     vx_run_free(run);
+    CHECK_OK(vx_workspace_query(ws, "{\"query\": \"why\", \"task\": \"a#build\"}", NULL, &buf, &err_));
+    CHECK(buf.data != NULL && strstr(buf.data, i == 0 ? "first recorded run" : "same key, served from cache") != NULL);
+    vx_buf_dispose(&buf);
+    CHECK_OK(vx_workspace_query(ws, "{\"query\": \"last\"}", NULL, &buf, &err_));
+    CHECK(buf.data != NULL && strstr(buf.data, "\"exitOk\":true") != NULL);
+    vx_buf_dispose(&buf);
   }
   vx_workspace_free(ws);
   remove_workspace(root);

@@ -78,7 +78,10 @@ static int answers(vx_workspace *ws, const char *request, const char *expected) 
 
 static void queries(const char *root) {
   static const char *const bad[] = {"", "{", "[]", "null", "{}", "{\"query\": 1}", "{\"query\": \"plam\"}", "{\"query\": \"plan\", \"taks\": []}",
-                                    "{\"query\": \"show\", \"target\": 1}"};
+                                    "{\"query\": \"show\", \"target\": 1}", "{\"query\": \"why\"}", "{\"query\": \"why\", \"task\": \"\"}",
+                                    "{\"query\": \"last\", \"list\": 0}", "{\"query\": \"last\", \"list\": 1, \"run\": \"0\"}",
+                                    "{\"query\": \"info\", \"cachedir\": \".\"}", "{\"query\": \"prune-cache\"}",
+                                    "{\"query\": \"prune-cache\", \"olderThan\": \"1w\"}", "{\"query\": \"prune-cache\", \"maxSize\": \"10\"}"};
   size_t i;
   char inside[4096];
   vx_workspace *ws = NULL, *other = NULL;
@@ -105,6 +108,14 @@ static void queries(const char *root) {
   CHECK(answers(other, "{\"query\": \"plan\", \"tasks\": [\"b#build\"]}", "\"b#build\""));
   CHECK(answers(ws, "{\"query\": \"list-tasks\"}", "build"));
   CHECK(answers(ws, "{\"query\": \"show\", \"target\": \"a#build\"}", "out.txt"));
+  /* Nothing ran here yet. */
+  CHECK_FAILS(vx_workspace_query(ws, "{\"query\": \"why\", \"task\": \"a#build\"}", NULL, &buf, &err_), VX_E_NO_HISTORY);
+  CHECK_FAILS(vx_workspace_query(ws, "{\"query\": \"last\"}", NULL, &buf, &err_), VX_E_NO_HISTORY);
+  CHECK(answers(ws, "{\"query\": \"last\", \"list\": 5}", "\"result\":[]"));
+  CHECK(answers(ws, "{\"query\": \"info\"}", "\"cacheVersion\":\"vx-key-1\""));
+  CHECK(answers(ws, "{\"query\": \"cache-stats\"}", "\"entries\":0"));
+  CHECK_FAILS(vx_workspace_query(ws, "{\"query\": \"cache-stats\", \"cacheDir\": \"nowhere\"}", NULL, &buf, &err_), VX_E_REFUSED);
+  CHECK(answers(ws, "{\"query\": \"prune-cache\", \"olderThan\": \"1d\", \"dryRun\": true}", "\"dryRun\":true,\"evicted\":0"));
   vx_workspace_free(ws);
   CHECK(answers(other, "{\"query\": \"list-tasks\"}", "build")); /* one handle does not need the other */
 

@@ -30,12 +30,24 @@ VX_API void vx_workspace_free(vx_workspace *workspace);
 /* The absolute root. Borrowed until vx_workspace_free(). */
 VX_API const char *vx_workspace_root(const vx_workspace *workspace);
 
-/* Answers one read-only question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
-     plan        what a run would do (fields as vx_run_start)                                                    -> plan.json
-     show        {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..], "affected"?: true|"ref"}          -> show.json
-     list-tasks  {"filter"?: [..], "affected"?: true|"ref"}                                                   -> list-tasks.json
-   The answer may carry "notices": lines meant for people. `cancel` may be NULL. Fails with every code a selection or a config can
-   raise; details_json carries positions, cycles, candidates. Since 0.1. */
+/* Answers one question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
+     plan         what a run would do (fields as vx_run_start)                                                -> plan.json
+     show         {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..]}                                  -> show.json
+     list-tasks   {"filter"?: [..]}                                                                           -> list-tasks.json
+     why          {"task": "task"|"pkg#task", "run"?: ID, "cacheDir"?: path}                                  -> why.json
+                  why its newest (or that) recorded run executed or was served
+     last         {"run"?: ID, "list"?: n, "failed"?: bool, "log"?: "task"|"pkg#task", "cacheDir"?: path}     -> last.json
+                  one recorded run (the newest, the newest failed, that one), or the newest n, or one task's output
+     info         {"cacheDir"?: path}                                                                         -> info.json
+     cache-stats  {"cacheDir"?: path}                                                                         -> cache-stats.json
+     prune-cache  {"olderThan"?: "30d", "maxSize"?: "10G", "dryRun"?: bool, "waitMs"?: n, "cacheDir"?: path}  -> prune-cache.json
+                  needs a bound; waits for a run of this workspace to end, `waitMs` at the most
+   All but prune-cache without dryRun read only: they change no byte below the root or in the store, but for the memos of a plan. A
+   database that does not exist reads as empty. An ID is a run id or a unique prefix of one.
+   The answer may carry "notices": lines meant for people. *response is the caller's: vx_buf_dispose(). `cancel` may be NULL. Fails with
+   every code a selection or a config can raise; and why, last: NO_HISTORY, AMBIGUOUS; all that read the store: CACHE_VERSION (not info,
+   which reports it), REFUSED for a cacheDir that does not exist; prune-cache: USAGE for its bounds, FS, REFUSED with details_json
+   {"busy":true} when a run outlasted waitMs. details_json carries positions, cycles, candidates. Since 0.1. */
 VX_API vx_status vx_workspace_query(vx_workspace *workspace, const char *request_json, vx_cancel *cancel, vx_buf *response, vx_error **err);
 
 /* What a run tells while it goes on. Calls come from libvx threads, never two at once for one run, in order, with no lock held; a slow
