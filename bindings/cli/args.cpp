@@ -38,6 +38,8 @@ std::string fault_in(const flag_spec& flag, const std::string& value) {
   switch (flag.value) {
     case form::count:
       return plain_integer(value) ? "" : got("a whole number from 0");
+    case form::positive:
+      return plain_integer(value).value_or(0) > 0 ? "" : got("a whole number from 1");
     case form::milliseconds: {
       const auto n = plain_integer(value);
       if (!n || *n == 0) return got("a positive integer of milliseconds");
@@ -154,8 +156,47 @@ class parser {
   command_line out_;
 };
 
+std::optional<usage_error> conflict_of_last(const command_line& line) {
+  const bool list = line.has("--list"), failed = line.has("--failed"), log = line.has("--log"), run = !line.operands.empty();
+  if (log && list) return usage_error{"--log shows one task's output, so it cannot go with --list"};
+  if (log && failed) return usage_error{"--log takes a run id after the task, so it cannot go with --failed"};
+  if (list && run) return usage_error{fmt::format("--list cannot go with a run id: {}", printable(line.operands.front()))};
+  if (failed && run) return usage_error{fmt::format("--failed cannot go with a run id: {}", printable(line.operands.front()))};
+  return std::nullopt;
+}
+
+std::optional<usage_error> conflict_of_cache(const command_line& line) {
+  if (line.operands.empty()) return usage_error{"missing word: `vx cache stats` or `vx cache prune`"};
+  const std::string& word = line.operands.front();
+  if (word == "prune") {
+    if (line.has("--older-than") || line.has("--max-size")) return std::nullopt;
+    return usage_error{"prune needs a bound: --older-than, --max-size or both"};
+  }
+  if (word != "stats") {
+    return usage_error{fmt::format("there is no `vx cache {}`: figures are `vx cache stats`, removing is `vx cache prune`, runs are `vx last --list`",
+                                   printable(word))};
+  }
+  for (const std::string_view flag : {"--older-than", "--max-size", "--dry-run"}) {
+    if (line.has(flag)) return usage_error{fmt::format("{} is for prune; stats takes --format and --cache-dir", flag)};
+  }
+  return std::nullopt;
+}
+
+/// `--list 20` means `--list=20`: a run id has no place beside it.
+void take_list_count(command_line& line) {
+  if (line.verb->name != "last" || !line.has("--list") || line.value("--list") || line.operands.empty()) return;
+  if (plain_integer(line.operands.front()).value_or(0) == 0) return;
+  for (given_flag& f : line.flags) {
+    if (f.spec->name == "--list") f.value = line.operands.front();
+  }
+  line.operands.erase(line.operands.begin());
+}
+
 /// Combinations that exclude each other.
 std::optional<usage_error> conflict(const command_line& line) {
+  if (line.verb->name == "last") return conflict_of_last(line);
+  if (line.verb->name == "cache") return conflict_of_cache(line);
+  if (line.verb->name == "why" && line.operands.empty()) return usage_error{"missing task name: `vx why build` or `vx why shop#build`"};
   if (line.verb->name != "run") return std::nullopt;
   if (line.has("--dry") && line.has("--summarize")) return usage_error{"--dry runs nothing, so it cannot go with --summarize"};
   if (line.has("--dry") && line.value("--format") == "json") return usage_error{"--format json is for runs; say --dry=json"};
@@ -203,6 +244,7 @@ std::variant<command_line, usage_error> parse_verb(const verb_spec& verb, const 
     line->forwarded.assign(dashes + 1, words.end());
     if (!verb.forwards && !line->forwarded.empty()) return usage_error{"takes no arguments after --"};
   }
+  take_list_count(*line);
   if (auto error = conflict(*line)) return *error;
   return parsed;
 }

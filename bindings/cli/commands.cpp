@@ -7,12 +7,8 @@
 
 #include "cli/help.hpp"
 #include "cli/library.hpp"
-#include "cli/request.hpp"
-#include "cli/show_text.hpp"
-#include "cli/signals.hpp"
 #include "cli/suggest.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 
 namespace vx::cli {
 namespace {
@@ -27,14 +23,6 @@ known_tasks tasks_for_hint() {
   buffer answer;
   if (vx_workspace_query(workspace->get(), "{\"query\":\"list-tasks\"}", nullptr, answer.out(), nullptr) != VX_OK) return {};
   return read_known_tasks(answer.text()).value_or(known_tasks{});
-}
-
-int show_answer(const invocation& call, std::string_view json) {
-  const auto view = read_show(json);
-  if (!view) return refuse(call, "show", {"VX_E_INTERNAL", "the library's answer is not a show document", "", ""});
-  for (const std::string& notice : view->notices) write_all(STDERR_FILENO, "[vx] " + printable(notice) + "\n");
-  write_all(STDOUT_FILENO, call.json ? view->document + "\n" : view->text);
-  return 0;
 }
 
 }  // namespace
@@ -70,23 +58,6 @@ int unknown_verb(const invocation& call) {
     return refuse(call, "", {"VX_E_UNKNOWN_COMMAND", fmt::format("{} is not a vx verb: {}", word, pointer), "", ""});
   }
   return refuse(call, "", {"VX_E_UNKNOWN_COMMAND", unknown_verb_text(call.words, tasks_for_hint()), "", ""});
-}
-
-int show_command(const invocation& call, const command_line& line) {
-  const auto cwd = working_directory();
-  if (const auto* why = std::get_if<refusal>(&cwd)) return refuse(call, "show", *why);
-  auto cancel = new_cancel();
-  if (const auto* why = std::get_if<refusal>(&cancel)) return refuse(call, "show", *why);
-  const signal_guard guard(std::get<cancel_handle>(cancel).get());
-  auto opened = open_workspace(std::get<std::string>(cwd));
-  if (const auto* why = std::get_if<refusal>(&opened)) return refuse(call, "show", *why);
-  buffer answer;
-  vx_error* error = nullptr;
-  const vx_status status = vx_workspace_query(std::get<workspace_handle>(opened).get(), show_request(line).c_str(),
-                                              std::get<cancel_handle>(cancel).get(), answer.out(), &error);
-  const int code = status == VX_OK ? show_answer(call, answer.text()) : refuse(call, "show", to_refusal(error));
-  if (const int signal = signal_guard::received(); signal != 0) end_by_signal(signal);
-  return code;
 }
 
 }  // namespace vx::cli

@@ -16,6 +16,10 @@ struct invocation {
 
 int run_command(const invocation& call, const command_line& line);
 int show_command(const invocation& call, const command_line& line);
+int why_command(const invocation& call, const command_line& line);
+int last_command(const invocation& call, const command_line& line);
+int info_command(const invocation& call, const command_line& line);
+int cache_command(const invocation& call, const command_line& line);
 int help_command(const invocation& call, const command_line& line);
 int version_command();
 

@@ -105,7 +105,7 @@ constexpr rule k_rules[] = {
     {"--framework-inference", action::refuse, takes::nothing, "declare variables in `cache.inputs.env`"},
     {"--root-turbo-json", action::refuse, takes::value, "configuration is in vx.config and vx.workspace files"},
     {"--no-update-notifier", action::refuse, takes::nothing, "vx never looks for updates"},
-    {"--last-details", action::refuse, takes::nothing, "use `--summarize`"},
+    {"--last-details", action::refuse, takes::nothing, "use `vx last`"},
 };
 
 const rule* find_rule(std::string_view name) {

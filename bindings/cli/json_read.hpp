@@ -3,6 +3,7 @@
 
 #include <rapidjson/document.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ inline double read_number(const json_value& object, const char* name, double fal
 inline std::uint32_t read_count(const json_value& object, const char* name, std::uint32_t fallback = 0) {
   const json_value* v = read_member(object, name);
   return v != nullptr && v->IsUint() ? v->GetUint() : fallback;
+}
+
+inline std::int64_t read_whole(const json_value& object, const char* name) {
+  const json_value* v = read_member(object, name);
+  return v == nullptr ? 0 : v->IsInt64() ? v->GetInt64() : v->IsDouble() ? static_cast<std::int64_t>(v->GetDouble()) : 0;
 }
 
 inline int read_integer(const json_value& object, const char* name) {

@@ -31,6 +31,10 @@ int dispatch(const invocation& call, const command_line& line) {
   }
   if (line.verb->name == "run") return run_command(call, line);
   if (line.verb->name == "show") return show_command(call, line);
+  if (line.verb->name == "why") return why_command(call, line);
+  if (line.verb->name == "last") return last_command(call, line);
+  if (line.verb->name == "info") return info_command(call, line);
+  if (line.verb->name == "cache") return cache_command(call, line);
   if (line.verb->name == "help") return help_command(call, line);
   return version_command();
 }

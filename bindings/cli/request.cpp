@@ -53,7 +53,8 @@ std::string decimal(const std::string& digits) {
   return first == std::string::npos ? "0" : digits.substr(first);
 }
 
-void add_scope(object_writer& out, const command_line& line) {
+void add_selection(object_writer& out, const command_line& line) {
+  if (line.has("--all")) out.raw("all", "true");
   if (line.has("--filter")) out.strings("filter", line.values("--filter"));
   if (line.has("--affected")) {
     if (const auto base = line.value("--affected")) {
@@ -62,11 +63,6 @@ void add_scope(object_writer& out, const command_line& line) {
       out.raw("affected", "true");
     }
   }
-}
-
-void add_selection(object_writer& out, const command_line& line) {
-  if (line.has("--all")) out.raw("all", "true");
-  add_scope(out, line);
 }
 
 void add_run_fields(object_writer& out, const command_line& line) {
@@ -97,6 +93,10 @@ void add_execution_fields(object_writer& out, const command_line& line) {
   if (const auto retries = line.value("--retry")) out.raw("retry", decimal(*retries));
   if (line.has("--continue")) out.string("continue", line.value("--continue").value_or("always"));
   if (const auto timeout = line.value("--timeout")) out.raw("timeout", decimal(*timeout));
+}
+
+void add_store(object_writer& out, const command_line& line) {
+  if (const auto dir = line.value("--cache-dir")) out.string("cacheDir", *dir);
 }
 
 void add_tags(object_writer& out, const command_line& line) {
@@ -161,14 +161,52 @@ std::string show_request(const command_line& line) {
   object_writer out;
   out.string("query", "show");
   if (!line.operands.empty()) out.string("target", line.operands.front());
-  add_scope(out, line);
+  add_selection(out, line);
   return out.done();
 }
 
-std::string list_request(const command_line& line) {
+std::string why_request(const command_line& line) {
   object_writer out;
-  out.string("query", "list-tasks");
-  add_scope(out, line);
+  out.string("query", "why");
+  out.string("task", line.operands.front());
+  if (const auto run = line.value("--run")) out.string("run", *run);
+  add_store(out, line);
+  return out.done();
+}
+
+std::string last_request(const command_line& line) {
+  object_writer out;
+  out.string("query", "last");
+  if (!line.operands.empty()) out.string("run", line.operands.front());
+  if (line.has("--list")) out.raw("list", decimal(line.value("--list").value_or("10")));
+  if (line.has("--failed")) out.raw("failed", "true");
+  if (const auto task = line.value("--log")) out.string("log", *task);
+  add_store(out, line);
+  return out.done();
+}
+
+std::string info_request(const command_line& line) {
+  object_writer out;
+  out.string("query", "info");
+  add_store(out, line);
+  return out.done();
+}
+
+std::string cache_stats_request(const command_line& line) {
+  object_writer out;
+  out.string("query", "cache-stats");
+  add_store(out, line);
+  return out.done();
+}
+
+std::string prune_cache_request(const command_line& line, std::optional<std::uint32_t> wait_ms) {
+  object_writer out;
+  out.string("query", "prune-cache");
+  if (const auto age = line.value("--older-than")) out.string("olderThan", *age);
+  if (const auto size = line.value("--max-size")) out.string("maxSize", *size);
+  if (line.has("--dry-run")) out.raw("dryRun", "true");
+  if (wait_ms) out.raw("waitMs", std::to_string(*wait_ms));
+  add_store(out, line);
   return out.done();
 }
 

@@ -1,6 +1,8 @@
 // A parsed command line as the JSON documents the library takes. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +20,13 @@ std::string plan_request(const command_line& line);
 /// {"query":"show", ...}
 std::string show_request(const command_line& line);
 
-/// {"query":"list-tasks", ...}: the tasks a selection leaves to choose from.
-std::string list_request(const command_line& line);
+/// {"query":"why"|"last"|"info"|"cache-stats"|"prune-cache", ...}
+std::string why_request(const command_line& line);
+std::string last_request(const command_line& line);
+std::string info_request(const command_line& line);
+std::string cache_stats_request(const command_line& line);
+/// `wait_ms`: how long a run may keep it waiting; nullopt: to its end.
+std::string prune_cache_request(const command_line& line, std::optional<std::uint32_t> wait_ms);
 
 /// A selection flag was given, so that the run covers more than what the user is looking at.
 bool is_broad(const command_line& line);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
@@ -13,7 +12,6 @@
 #include "cli/heap.hpp"
 #include "cli/library.hpp"
 #include "cli/plan_text.hpp"
-#include "cli/prompt.hpp"
 #include "cli/request.hpp"
 #include "cli/run_output.hpp"
 #include "cli/signals.hpp"
@@ -94,21 +92,6 @@ refusal missing_name(vx_workspace* workspace) {
   return {"VX_E_USAGE", missing_name_text(known), "", ""};
 }
 
-/// Without a name: on a terminal the user picks one task, which is as if it had been typed. Ctrl-C at the prompt has its default effect.
-std::optional<refusal> ask_for_task(invocation& call, command_line& line, vx_workspace* workspace) {
-  if (call.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) return missing_name(workspace);
-  buffer answer;
-  vx_error* error = nullptr;
-  if (vx_workspace_query(workspace, list_request(line).c_str(), nullptr, answer.out(), &error) != VX_OK) return to_refusal(error);
-  const std::vector<choice> choices = read_choices(answer.text());
-  if (choices.empty()) return missing_name(workspace);
-  auto picked = pick(choices);
-  if (const auto* why = std::get_if<refusal>(&picked)) return *why;
-  line.operands = {std::get<choice>(picked).id};
-  call.words.insert(std::find(call.words.begin(), call.words.end(), "--"), line.operands.front());
-  return std::nullopt;
-}
-
 int dry_run(const invocation& call, const command_line& line, vx_workspace* workspace, vx_cancel* cancel) {
   buffer answer;
   vx_error* error = nullptr;
@@ -161,25 +144,22 @@ int real_run(const invocation& call, const command_line& line, vx_workspace* wor
 
 }  // namespace
 
-int run_command(const invocation& typed, const command_line& given) {
+int run_command(const invocation& call, const command_line& line) {
   prepare_heap();
-  invocation call = typed;
-  command_line line = given;
   const auto cwd = working_directory();
   if (const auto* why = std::get_if<refusal>(&cwd)) return refuse(call, "run", *why);
-  auto opened = open_workspace(std::get<std::string>(cwd));
-  if (const auto* why = std::get_if<refusal>(&opened)) return refuse(call, "run", *why);
-  vx_workspace* const workspace = std::get<workspace_handle>(opened).get();
-  if (line.operands.empty()) {
-    if (const auto why = ask_for_task(call, line, workspace)) return refuse(call, "run", *why);
-  }
   auto cancel = new_cancel();
   if (const auto* why = std::get_if<refusal>(&cancel)) return refuse(call, "run", *why);
   vx_cancel* const token = std::get<cancel_handle>(cancel).get();
   const signal_guard guard(token);
+  auto opened = open_workspace(std::get<std::string>(cwd));
+  if (const auto* why = std::get_if<refusal>(&opened)) return refuse(call, "run", *why);
+  vx_workspace* const workspace = std::get<workspace_handle>(opened).get();
 
   int code = 0;
-  if (line.has("--dry")) {
+  if (line.operands.empty()) {
+    code = refuse(call, "run", missing_name(workspace));
+  } else if (line.has("--dry")) {
     code = dry_run(call, line, workspace, token);
   } else {
     code = real_run(call, line, workspace, token);

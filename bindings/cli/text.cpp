@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 
 namespace vx::cli {
 namespace {
@@ -36,6 +37,21 @@ std::string duration_text(double ms) {
   if (const double whole = std::round(ms); whole < 1000) return fmt::format("{}ms", static_cast<std::uint64_t>(whole));
   const auto hundredths = static_cast<std::uint64_t>(std::round(ms / 10));
   return fmt::format("{}.{:02}s", hundredths / 100, hundredths % 100);
+}
+
+std::string long_duration_text(double ms) {
+  const auto seconds = static_cast<std::uint64_t>(std::round(std::max(ms, 0.0) / 1000));
+  if (seconds < 60) return duration_text(ms);
+  if (seconds < 3600) return fmt::format("{}m {}s", seconds / 60, seconds % 60);
+  return fmt::format("{}h {}m", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string iso_text(std::int64_t ms) {
+  const std::time_t seconds = static_cast<std::time_t>(ms >= 0 ? ms / 1000 : (ms - 999) / 1000);
+  std::tm utc{};
+  if (::gmtime_r(&seconds, &utc) == nullptr) return "?";
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                     utc.tm_sec, ms - static_cast<std::int64_t>(seconds) * 1000);
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -12,6 +12,12 @@ namespace vx::cli {
 /// "999ms" below one second, else "1.37s". Rounds before it chooses the unit: 999.6 is "1.00s".
 std::string duration_text(double ms);
 
+/// The same below a minute, then "2m 5s", "3h 7m".
+std::string long_duration_text(double ms);
+
+/// 2026-11-02T10:11:12.131Z, from milliseconds since 1970.
+std::string iso_text(std::int64_t ms);
+
 /// Powers of 1024, one decimal below ten of a unit: "1023 B", "1.0 KB", "10 KB".
 std::string bytes_text(std::uint64_t bytes);
 

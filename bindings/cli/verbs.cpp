@@ -40,7 +40,34 @@ constexpr std::array k_run_flags{
     flag_spec{"--tag", "", takes::value, form::label, "K=V", "", true, false, "label this run; repeatable"},
 };
 
-constexpr std::array k_show_flags{k_filter, k_affected, k_format};
+constexpr std::array k_show_flags{k_filter, k_format};
+
+constexpr flag_spec k_store{"--cache-dir", "", takes::value, form::path, "DIR", "", false, false, "another store, relative to here; it must exist"};
+
+constexpr std::array k_why_flags{
+    flag_spec{"--run", "", takes::value, form::text, "RUNID", "", false, false, "that run, not the newest; a unique prefix will do"},
+    k_format,
+    k_store,
+};
+
+constexpr std::array k_last_flags{
+    flag_spec{"--list", "", takes::optional, form::positive, "N", "", false, false, "the newest N runs, a line each (default 10)"},
+    flag_spec{"--failed", "", takes::nothing, form::text, "", "", false, false, "the newest failed run; with --list only failed ones"},
+    flag_spec{"--log", "", takes::value, form::text, "TASK", "", false, false, "what that task printed"},
+    k_format,
+    k_store,
+};
+
+constexpr std::array k_info_flags{k_format, k_store};
+
+constexpr std::array k_cache_flags{
+    flag_spec{"--older-than", "", takes::value, form::text, "D", "", false, false, "prune: entries unused for longer, for example 30d or 12h"},
+    flag_spec{"--max-size", "", takes::value, form::text, "S", "", false, false,
+              "prune: then the least recently used, until the store is at most S, for example 10G"},
+    flag_spec{"--dry-run", "", takes::nothing, form::text, "", "", false, false, "prune: say what would go, remove nothing"},
+    k_format,
+    k_store,
+};
 
 constexpr std::string_view k_run_details =
     "Names\n"
@@ -63,18 +90,52 @@ constexpr std::string_view k_show_details =
     "  vx show shop#build      one task\n"
     "  vx show build           that task wherever it is declared\n";
 
+constexpr std::string_view k_why_details =
+    "  vx why build            of the project you are in, or of the only one that ran it\n"
+    "  vx why shop#build       why its newest recorded run executed, or was served\n"
+    "  vx why shop#build --run 01b2c3d4\n"
+    "\n"
+    "It compares recorded runs: no config is evaluated, nothing is hashed.\n";
+
+constexpr std::string_view k_last_details =
+    "  vx last                 the newest run\n"
+    "  vx last 01b2c3d4        that run; a unique prefix will do\n"
+    "  vx last --list 20       the newest 20\n"
+    "  vx last --failed        the newest failed run\n"
+    "  vx last --log shop#test [RUNID]\n"
+    "                          what that task printed\n";
+
+constexpr std::string_view k_cache_details =
+    "  vx cache stats                       what the store holds, by project\n"
+    "  vx cache prune --older-than 30d      what nobody used for 30 days goes\n"
+    "  vx cache prune --max-size 5G         the least recently used go, until 5 GB are left\n"
+    "\n"
+    "Prune waits for a run of this workspace to end. Runs prune by `cacheRetention` of vx.workspace by themselves.\n";
+
 constexpr std::size_t k_many = static_cast<std::size_t>(-1);
 
-constexpr std::array<verb_spec, 4> k_verbs{{
+constexpr std::array<verb_spec, 8> k_verbs{{
     {"run", "run [OPTIONS] [TASK | PKG#TASK ...] [-- args...]", "run tasks, in order, cached", k_run_flags, k_many, true,
      k_run_details},
-    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--affected[=REF]] [--format pretty|json]",
+    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--format pretty|json]",
      "projects and their resolved tasks", k_show_flags, 1, false, k_show_details},
+    {"why", "why (TASK | PKG#TASK) [--run RUNID] [--format pretty|json] [--cache-dir P]", "why a task ran, or was served from cache", k_why_flags,
+     1, false, k_why_details},
+    {"last", "last [RUNID] [--list[=N]] [--failed] [--log TASK] [--format pretty|json] [--cache-dir P]", "recorded runs and what their tasks printed",
+     k_last_flags, 1, false, k_last_details},
+    {"info", "info [--format pretty|json] [--cache-dir P]", "what vx found and uses here", k_info_flags, 0, false, ""},
+    {"cache",
+     "cache prune [--older-than D] [--max-size S] [--dry-run] [--format pretty|json] [--cache-dir P]\n"
+     "  vx cache stats [--format pretty|json] [--cache-dir P]",
+     "the store: figures, and removing what is not used", k_cache_flags, 1, false, k_cache_details},
     {"help", "help [VERB]", "this text, or a verb's", {}, 1, false, ""},
     {"version", "version", "the version", {}, 0, false, ""},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> k_pointers{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> k_pointers{{
+    {"stats", "use `vx cache stats`"},
+    {"history", "use `vx last --list`"},
+    {"prune", "use `vx cache prune`"},
     {"run-many", "use `vx run TASK --all`"},
     {"affected", "use `vx run TASK --affected`"},
     {"graph", "use `vx run TASK --dry`"},

@@ -17,7 +17,7 @@ enum class takes : std::uint8_t {
 };
 
 /// What a flag's value must look like. The library judges meaning (patterns, references, cache specs).
-enum class form : std::uint8_t { text, count, milliseconds, share, label, path, word, list };
+enum class form : std::uint8_t { text, count, positive, milliseconds, share, label, path, word, list };
 
 struct flag_spec {
   std::string_view name;         ///< with its dashes

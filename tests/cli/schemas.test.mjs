@@ -42,6 +42,25 @@ test('shows', () => {
   }
 });
 
+test('what the explaining verbs print', () => {
+  const ws = mixed();
+  ws.run(['build', 'late', '--all', '--continue=always']);
+  ws.write('packages/lib/src/x', 'edited\n');
+  ws.run(['build', 'late', '--all', '--continue=always']);
+  const result = (...args) => JSON.parse(ws.vx([...args, '--format', 'json']).stdout);
+  for (const id of ['app#build', 'lib#build', 'app#bad', 'app#late']) valid('why', { result: result('why', id), notices: [] });
+  valid('last', { kind: 'run', result: result('last'), notices: [] });
+  valid('last', { kind: 'list', result: result('last', '--list'), notices: [] });
+  valid('last', { kind: 'log', result: result('last', '--log', 'lib#build'), notices: [] });
+  valid('info', { result: result('info'), notices: [] });
+  valid('cache-stats', { result: result('cache', 'stats'), notices: [] });
+  valid('prune-cache', { result: result('cache', 'prune', '--max-size', '1B'), notices: [] });
+  for (const name of ['why', 'info', 'cache-stats', 'prune-cache']) assert.notDeepEqual(faults(name, { result: { more: 1 } }), []);
+  assert.notDeepEqual(faults('query-request', { query: 'why' }), []);
+  assert.notDeepEqual(faults('query-request', { query: 'prune-cache', olderThan: '1w' }), []);
+  valid('query-request', { query: 'last', list: 3, failed: true });
+});
+
 test('refusals', () => {
   const ws = mixed();
   for (const args of [['run', 'nope', '--all'], ['run', 'build', '--bogus'], ['show', 'nope'], ['nope']]) valid('error', JSON.parse(ws.vx([...args, '--format=json']).stdout));

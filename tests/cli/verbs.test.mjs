@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import test from 'node:test';
-import { always, bare, cached, cleanEnv, copyBuild, monorepo, single, vxBin } from './lib/workspace.mjs';
+import { always, bare, copyBuild, monorepo, single } from './lib/workspace.mjs';
 
 const two = () => monorepo({ app: { deps: ['lib'], tasks: { build: copyBuild({ dependsOn: ['^build'] }), test: always('true') } }, lib: { tasks: { build: copyBuild() } } });
 
@@ -157,44 +156,4 @@ test('reading verbs write nothing below the root and the store', () => {
   assert.equal(ws.exists('.vx'), false);
   assert.deepEqual(fs.readdirSync(`${ws.base}/home`), []);
   assert.equal(ws.git('status', '--porcelain'), '');
-});
-
-const noScript = spawnSync('script', ['--version']).status !== 0 && 'script is not here';
-/** Runs vx on a terminal of its own and types `input`. */
-const onTerminal = (ws, args, input) => spawnSync('script', ['-qec', `"${vxBin}" ${args}`, '/dev/null'], { cwd: ws.dir, env: cleanEnv(ws.base, { TERM: 'xterm', CI: '' }), encoding: 'utf8', input, timeout: 60_000 });
-
-test('without a name on a terminal a number picks the task', { skip: noScript }, () => {
-  const ws = monorepo({
-    a: { tasks: { build: { ...always('echo built-a'), description: 'makes a' } } },
-    b: { tasks: { build: always('echo built-b') } },
-  });
-  const picked = onTerminal(ws, 'run', 'x\n2\n');
-  assert.match(picked.stdout, / 1 {2}a#build {2}makes a\r?\n {2}2 {2}b#build\r?\n/);
-  assert.match(picked.stdout, /x is not a number from 1 to 2/);
-  assert.match(picked.stdout, /built-b/);
-  assert.doesNotMatch(picked.stdout, /built-a/);
-  assert.equal(picked.status, 0);
-  const narrowed = onTerminal(ws, 'run --filter a', '1\n');
-  assert.match(narrowed.stdout, / 1 {2}a#build/);
-  assert.doesNotMatch(narrowed.stdout, /b#build/);
-  assert.equal(narrowed.status, 0);
-  const none = onTerminal(ws, 'run', '\x04');
-  assert.match(none.stdout, /vx run: no task picked/);
-  assert.equal(none.status, 1);
-});
-
-test('show --affected narrows the list and a task to what a change reaches', () => {
-  const ws = monorepo({
-    a: { tasks: { build: copyBuild(), lint: cached('true', { outputs: [] }) } },
-    b: { deps: ['a'], tasks: { build: copyBuild({ dependsOn: ['^build'] }) } },
-    c: { tasks: { build: copyBuild() } },
-  });
-  const names = (args) => JSON.parse(ws.vx(['show', ...args, '--format', 'json']).stdout).map((p) => p.name);
-  assert.deepEqual(names(['--affected=HEAD']), []);
-  ws.write('packages/a/src/x', 'changed\n');
-  assert.deepEqual(names(['--affected=HEAD']), ['a', 'b']);
-  assert.deepEqual(names(['lint', '--affected=HEAD']), ['a']);
-  assert.deepEqual(names(['build', '--affected=HEAD', '--filter', '!b']), ['a']);
-  assert.match(ws.vx(['show', 'a', '--affected=HEAD']).stderr, /a filter can't narrow "?a"?/);
-  assert.match(ws.vx(['show', 'biuld', '--affected=HEAD']).stderr, /build/);
 });

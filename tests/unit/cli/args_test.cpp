@@ -112,3 +112,35 @@ TEST_CASE("JSON is asked for before the dashes, whatever else is wrong") {
   CHECK_FALSE(asks_json({"run", "--", "--format=json"}));
   CHECK_FALSE(asks_json({"run", "--format", "pretty"}));
 }
+
+TEST_CASE("last: a count after --list is its value, and what can't go together is refused") {
+  const auto parse = [](const std::vector<std::string>& words) { return parse_verb(*find_verb("last"), words); };
+  const auto count = [&](const std::vector<std::string>& words) { return std::get<command_line>(parse(words)).value("--list"); };
+  CHECK(count({"--list", "20"}) == "20");
+  CHECK(count({"--list=20"}) == "20");
+  CHECK_FALSE(count({"--list"}));
+  CHECK(std::get<command_line>(parse({"--list", "20"})).operands.empty());
+  CHECK(std::get<command_line>(parse({"20"})).operands == std::vector<std::string>{"20"});
+  CHECK(std::get<command_line>(parse({"--log", "a#b", "01b2"})).operands.size() == 1);
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{
+           {"--list", "01b2"}, {"--list=0"}, {"--list=3", "4"}, {"--failed", "01b2"}, {"--log", "a", "--failed"}, {"--log", "a", "--list"}, {"a", "b"}}) {
+    CHECK(std::holds_alternative<usage_error>(parse(bad)));
+  }
+}
+
+TEST_CASE("cache takes two words, why needs one") {
+  const auto message = [](const char* verb, const std::vector<std::string>& words) {
+    const auto parsed = parse_verb(*find_verb(verb), words);
+    const auto* error = std::get_if<usage_error>(&parsed);
+    return error == nullptr ? std::string() : error->message;
+  };
+  CHECK(message("cache", {"stats"}).empty());
+  CHECK(message("cache", {"prune", "--older-than", "1d"}).empty());
+  CHECK(message("cache", {}).starts_with("missing word"));
+  CHECK(message("cache", {"prune"}).starts_with("prune needs a bound"));
+  CHECK(message("cache", {"prune", "--dry-run"}).starts_with("prune needs a bound"));
+  CHECK(message("cache", {"ls"}).find("`vx cache stats`") != std::string::npos);
+  CHECK(message("cache", {"stats", "--dry-run"}).starts_with("--dry-run is for prune"));
+  CHECK(message("why", {}).starts_with("missing task name"));
+  CHECK(message("why", {"a", "b"}).starts_with("unexpected word"));
+}

@@ -42,3 +42,18 @@ TEST_CASE("the recorded command counts forwarded arguments and never shows them"
   CHECK(recorded_command({"run", "t", "--", "--token", "s3cret"}) == "vx run t -- (2 arguments)");
   CHECK(recorded_command({"run", "t", "--"}) == "vx run t");
 }
+
+TEST_CASE("the questions of the explaining verbs") {
+  const auto line = [](const char* verb, const std::vector<std::string>& words) { return std::get<command_line>(parse_verb(*find_verb(verb), words)); };
+  CHECK(why_request(line("why", {"a#b", "--run", "01", "--cache-dir", "c"})) == R"({"query":"why","task":"a#b","run":"01","cacheDir":"c"})");
+  CHECK(last_request(line("last", {})) == R"({"query":"last"})");
+  CHECK(last_request(line("last", {"01b2"})) == R"({"query":"last","run":"01b2"})");
+  CHECK(last_request(line("last", {"--list"})) == R"({"query":"last","list":10})");
+  CHECK(last_request(line("last", {"--list", "007", "--failed"})) == R"({"query":"last","list":7,"failed":true})");
+  CHECK(last_request(line("last", {"--log", "t", "01b2"})) == R"({"query":"last","run":"01b2","log":"t"})");
+  CHECK(info_request(line("info", {})) == R"({"query":"info"})");
+  CHECK(cache_stats_request(line("cache", {"stats"})) == R"({"query":"cache-stats"})");
+  const command_line prune = line("cache", {"prune", "--older-than", "1d", "--max-size", "5G", "--dry-run"});
+  CHECK(prune_cache_request(prune, 1000) == R"({"query":"prune-cache","olderThan":"1d","maxSize":"5G","dryRun":true,"waitMs":1000})");
+  CHECK(prune_cache_request(line("cache", {"prune", "--max-size", "5G"}), std::nullopt) == R"({"query":"prune-cache","maxSize":"5G"})");
+}

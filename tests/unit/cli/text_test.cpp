@@ -91,3 +91,14 @@ TEST_CASE("counts have their plural") {
   CHECK(count_text(1, "task") == "1 task");
   CHECK(count_text(2, "task") == "2 tasks");
 }
+
+TEST_CASE("times as ISO 8601, and durations of minutes") {
+  CHECK(iso_text(1793614272131) == "2026-11-02T10:11:12.131Z");
+  CHECK(iso_text(0) == "1970-01-01T00:00:00.000Z");
+  CHECK(iso_text(-1) == "1969-12-31T23:59:59.999Z");
+  CHECK(long_duration_text(606.4) == "606ms");
+  CHECK(long_duration_text(59'400) == "59.40s");
+  CHECK(long_duration_text(59'600) == "1m 0s");
+  CHECK(long_duration_text(125'000) == "2m 5s");
+  CHECK(long_duration_text(3'600'000 * 3 + 420'000) == "3h 7m");
+}
