@@ -70,7 +70,9 @@ void add_configs(table& rows, const json_value& doc) {
   const json_value& errors = part(doc, "configErrors");
   if (errors.IsArray())
     for (const auto& e : errors.GetArray()) {
-      const std::string path = read_text(e, "path"), message = read_text(e, "message");
+      const std::string path = read_text(e, "path");
+      std::string message = read_text(e, "message");
+      if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
       rows.add("config errors", message.starts_with(path) ? printable(message) : fmt::format("{}: {}", printable(path), printable(message)));
     }
   const json_value& configs = part(doc, "configs");

@@ -133,7 +133,7 @@ std::string why_text(const json_value& doc, const palette& colours) {
   out += fmt::format("  this run   {}\n", run_line(part(why, "thisRun"), true));
   out += fmt::format("  previous   {}\n", previous.IsObject() ? run_line(previous, false) : "none recorded");
   out += fmt::format("  verdict    {}\n", colours.bold(printable(read_text(why, "note"))));
-  if (const std::string note = read_text(diff, "note"); !note.empty()) out += fmt::format("  compared   {}\n", printable(note));
+  if (const std::string note = read_text(diff, "note"); !note.empty() && previous.IsObject()) out += fmt::format("  compared   {}\n", printable(note));
   return out + changes(diff) + root_causes(doc) + advice(diff);
 }
 

@@ -84,10 +84,10 @@ std::vector<std::pair<digest128, std::uint64_t>> history_reader::hit_keys_since(
 }
 
 std::vector<flaky_task> history_reader::flaky_tasks(std::int64_t from_ns) {
-  // One walk over the rows; only keys with a failure or a retried pass can be flaky.
+  // A run that executed nothing has nothing to say; with warm runs that is most of them.
   statement s = impl_->db.use(
-      "SELECT r.key, r.project, r.task, r.status, r.attempts FROM runs r WHERE r.started_ns >= ?1 AND r.status IN ('success', 'failed') AND r.key IN "
-      "(SELECT key FROM runs WHERE status = 'failed' AND key IS NOT NULL UNION SELECT key FROM runs WHERE attempts > 1 AND key IS NOT NULL) ORDER BY r.id");
+      "SELECT r.key, r.project, r.task, r.status, r.attempts FROM invocations i JOIN runs r ON r.run = i.run "
+      "WHERE i.started_ns >= ?1 AND i.task_count > i.hit_count AND r.status IN ('success', 'failed') AND r.key IS NOT NULL ORDER BY r.id");
   if (!s) return {};
   s.integer(1, from_ns);
   std::map<std::tuple<std::string, std::string, std::string>, key_story> stories;

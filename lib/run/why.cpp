@@ -135,6 +135,7 @@ class explainer {
 
   void compare() {
     const cache::run_row& now = story_.now.row;
+    if (!now.cached) return;
     if (!story_.before) {
       note_ = "the first recorded run of this task";
       return;

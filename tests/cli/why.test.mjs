@@ -188,9 +188,14 @@ test('withheld saves are told with their reason, in that run and in the next', (
     c: { tasks: { build: cached('mkdir -p dist && mkfifo dist/pipe', {}) } },
     d: { deps: ['lib'], tasks: { build: copyBuild({ dependsOn: ['^build'] }) } },
     lib: { tasks: { build: copyBuild() } },
+    f: { deps: ['a'], tasks: { build: copyBuild({ dependsOn: ['^build'] }) } },
   });
-  ws.run(['a#build']);
-  assert.match(why(ws, 'a#build').verdict, /^first recorded run .*; not saved: an input was written while it ran$/);
+  ws.write('vx.config.json', { tasks: { install: always('echo >> package-lock.json'), pack: cached('echo x > out', { files: ['package.json'], outputs: ['out'], dependsOn: ['install'] }) } });
+  ws.run(['root#pack']);
+  assert.match(why(ws, 'root#pack').verdict, /not saved: a lockfile or package-manager file at the root changed during the run$/);
+  ws.run(['f#build']);
+  assert.match(why(ws, 'f#build').verdict, /not saved: a dependency's result had no key that vouches for it$/);
+  assert.match(why(ws, 'a#build').verdict, /; not saved: an input was written while it ran$/);
   ws.run(['b#build', '--continue=always']);
   assert.match(why(ws, 'b#build').verdict, /not saved: it ran beside a failed task$/);
   ws.run(['b#build', '--continue=always']);
