@@ -24,7 +24,7 @@ inline std::string compact_json(const json_value& value) {
 /// An answer, as text for people, as the document for programs, and the lines for standard error.
 struct answer_view {
   std::string text;
-  std::string document;              ///< "result" alone
+  std::string document;  ///< "result" alone
   std::vector<std::string> notices;
 };
 

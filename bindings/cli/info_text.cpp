@@ -34,7 +34,9 @@ const json_value& part(const json_value& doc, const char* name) {
   return found == nullptr ? none : *found;
 }
 
-std::string bytes_of(const json_value& doc, const char* name) { return bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(read_whole(doc, name), 0))); }
+std::string bytes_of(const json_value& doc, const char* name) {
+  return bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(read_whole(doc, name), 0)));
+}
 
 bool is_native(const std::string& path) { return path.ends_with(".json") || path.ends_with(".jsonc"); }
 
@@ -42,10 +44,12 @@ std::string node_text(const json_value& doc, std::string_view home) {
   const json_value& runtime = part(doc, "evaluator");
   if (runtime.IsObject()) {
     const std::string kind = read_text(runtime, "kind"), version = read_text(runtime, "version");
-    return fmt::format("{}{} ({})", kind == "node" ? "" : kind + " ", version.empty() ? "?" : printable(version), short_path(read_text(runtime, "path"), home));
+    return fmt::format("{}{} ({})", kind == "node" ? "" : kind + " ", version.empty() ? "?" : printable(version),
+                       short_path(read_text(runtime, "path"), home));
   }
   const json_value& configs = part(doc, "configs");
-  bool needed = read_whole(configs, "cached") > 0 || (part(configs, "everyRun").IsArray() && !part(configs, "everyRun").Empty());
+  bool needed =
+      read_whole(configs, "cached") > 0 || (part(configs, "everyRun").IsArray() && !part(configs, "everyRun").Empty());
   const json_value& errors = part(doc, "configErrors");
   if (errors.IsArray())
     for (const auto& e : errors.GetArray()) needed = needed || !is_native(read_text(e, "path"));
@@ -55,13 +59,15 @@ std::string node_text(const json_value& doc, std::string_view home) {
 std::string git_cache_text(const json_value& doc) {
   const json_value& cache = part(doc, "gitStatusCache");
   if (!cache.IsObject()) return {};
-  return fmt::format("fsmonitor {}, untracked cache {}", read_flag(cache, "fsmonitor") ? "on" : "off", read_flag(cache, "untrackedCache") ? "on" : "off");
+  return fmt::format("fsmonitor {}, untracked cache {}", read_flag(cache, "fsmonitor") ? "on" : "off",
+                     read_flag(cache, "untrackedCache") ? "on" : "off");
 }
 
 std::string projects_text(const json_value& doc) {
   const json_value& errors = part(doc, "configErrors");
   const auto broken = errors.IsArray() ? errors.Size() : 0;
-  std::string out = fmt::format("{} ({}", read_whole(doc, "projects"), count_text(static_cast<std::uint64_t>(read_whole(doc, "tasks")), "task"));
+  std::string out = fmt::format("{} ({}", read_whole(doc, "projects"),
+                                count_text(static_cast<std::uint64_t>(read_whole(doc, "tasks")), "task"));
   if (broken > 0) out += fmt::format(" · {} did not load", count_text(broken, "config"));
   return out + ")";
 }
@@ -73,12 +79,13 @@ void add_configs(table& rows, const json_value& doc) {
       const std::string path = read_text(e, "path");
       std::string message = read_text(e, "message");
       if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
-      rows.add("config errors", message.starts_with(path) ? printable(message) : fmt::format("{}: {}", printable(path), printable(message)));
+      rows.add("config errors",
+               message.starts_with(path) ? printable(message) : fmt::format("{}: {}", printable(path), printable(message)));
     }
   const json_value& configs = part(doc, "configs");
   const json_value& every = part(configs, "everyRun");
-  rows.add("configs", fmt::format("{} json · {} cached · {} every run", read_whole(configs, "json"), read_whole(configs, "cached"),
-                                  every.IsArray() ? every.Size() : 0));
+  rows.add("configs", fmt::format("{} json · {} cached · {} every run", read_whole(configs, "json"),
+                                  read_whole(configs, "cached"), every.IsArray() ? every.Size() : 0));
   if (!every.IsArray()) return;
   for (const auto& e : every.GetArray()) {
     std::vector<std::string> reasons;
@@ -92,7 +99,8 @@ std::string workers_text(const json_value& doc) {
   const std::string source = read_text(w, "source");
   const auto n = read_whole(w, "count");
   if (source == "workspace") return fmt::format("{} — workspace", n);
-  if (source == "cgroup") return fmt::format("{} — cgroup CPU quota {:g} of {} cores", n, read_number(w, "cpuQuota"), read_whole(w, "cores"));
+  if (source == "cgroup")
+    return fmt::format("{} — cgroup CPU quota {:g} of {} cores", n, read_number(w, "cpuQuota"), read_whole(w, "cores"));
   return fmt::format("{} — the CPU count", n);
 }
 
@@ -107,7 +115,8 @@ std::string entries_text(const json_value& doc) {
   const std::string size = bytes_of(doc, "cacheBytes");
   const json_value& max = part(part(doc, "cacheRetention"), "maxBytes");
   if (!max.IsNumber() || max.GetDouble() <= 0) return fmt::format("{} ({})", read_whole(doc, "cacheEntries"), size);
-  return fmt::format("{} ({} of {}, {:.0f}%)", read_whole(doc, "cacheEntries"), size, bytes_text(static_cast<std::uint64_t>(max.GetDouble())),
+  return fmt::format("{} ({} of {}, {:.0f}%)", read_whole(doc, "cacheEntries"), size,
+                     bytes_text(static_cast<std::uint64_t>(max.GetDouble())),
                      100.0 * static_cast<double>(read_whole(doc, "cacheBytes")) / max.GetDouble());
 }
 
@@ -121,12 +130,14 @@ std::string retention_text(const json_value& doc) {
 std::string orphans_text(const json_value& doc) {
   const json_value& o = part(doc, "orphans");
   const auto n = read_whole(o, "artifacts");
-  return n == 0 ? std::string() : fmt::format("{} ({})", count_text(static_cast<std::uint64_t>(n), "artifact"), bytes_of(o, "bytes"));
+  return n == 0 ? std::string()
+                : fmt::format("{} ({})", count_text(static_cast<std::uint64_t>(n), "artifact"), bytes_of(o, "bytes"));
 }
 
 std::string day_text(const json_value& doc) {
   const auto hits = read_whole(doc, "hits24h"), restored = read_whole(doc, "restored24h");
-  return fmt::format("{} ({} cache hits: {} up-to-date, {} restored)", read_whole(doc, "runs24h"), hits, hits - restored, restored);
+  return fmt::format("{} ({} cache hits: {} up-to-date, {} restored)", read_whole(doc, "runs24h"), hits, hits - restored,
+                     restored);
 }
 
 std::string sandbox_text(const json_value& doc) {
@@ -139,9 +150,12 @@ std::string sandbox_text(const json_value& doc) {
 void add_cache(table& rows, const json_value& doc, std::string_view home) {
   const std::string mode = read_text(doc, "cacheMode");
   rows.add("cache dir", fmt::format("{} ({}{})", short_path(read_text(doc, "cacheDir"), home), read_text(doc, "cacheSource"),
-                                    mode == "read-write" ? "" : mode == "none" ? ", can't be used" : ", " + mode));
+                                    mode == "read-write" ? ""
+                                    : mode == "none"     ? ", can't be used"
+                                                         : ", " + mode));
   rows.add("state dir", short_path(read_text(doc, "stateDir"), home));
-  rows.add("cache versions", fmt::format("keys {} · index schema v{}", read_text(doc, "cacheVersion"), read_whole(doc, "schemaVersion")));
+  rows.add("cache versions",
+           fmt::format("keys {} · index schema v{}", read_text(doc, "cacheVersion"), read_whole(doc, "schemaVersion")));
   rows.add("cache entries", entries_text(doc));
   rows.add("cache retention", retention_text(doc));
   rows.add("orphans", orphans_text(doc));
@@ -150,8 +164,9 @@ void add_cache(table& rows, const json_value& doc, std::string_view home) {
   const json_value& flaky = part(doc, "flakyTasks");
   if (flaky.IsArray())
     for (const auto& t : flaky.GetArray())
-      rows.add("flaky tasks", fmt::format("{}: passed {}×, failed {}× on {}", printable(read_text(t, "taskId")), read_whole(t, "passes"),
-                                          read_whole(t, "failures"), count_text(static_cast<std::uint64_t>(read_whole(t, "keys")), "key")));
+      rows.add("flaky tasks",
+               fmt::format("{}: passed {}×, failed {}× on {}", printable(read_text(t, "taskId")), read_whole(t, "passes"),
+                           read_whole(t, "failures"), count_text(static_cast<std::uint64_t>(read_whole(t, "keys")), "key")));
 }
 
 std::string info_text(const json_value& doc, std::string_view home) {
@@ -173,40 +188,52 @@ std::string info_text(const json_value& doc, std::string_view home) {
   return rows.text();
 }
 
+std::string unused_text(std::int64_t ms) {
+  const auto hours = static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0)) / 3'600'000;
+  if (hours >= 24) return count_text(hours / 24, "day") + " unused";
+  return hours > 0 ? count_text(hours, "hour") + " unused" : long_duration_text(static_cast<double>(ms)) + " unused";
+}
+
 std::string stats_text(const json_value& doc, std::string_view home) {
   table rows;
   rows.add("cache dir", fmt::format("{} ({})", short_path(read_text(doc, "cacheDir"), home), read_text(doc, "cacheSource")));
   rows.add("entries", std::to_string(read_whole(doc, "entries")));
   const bool bounded = part(doc, "maxBytes").IsNumber();
-  rows.add("size", bounded ? fmt::format("{} of {}", bytes_of(doc, "bytes"), bytes_of(doc, "maxBytes")) : bytes_of(doc, "bytes"));
-  if (part(doc, "olderThanMs").IsNumber()) rows.add("kept for", fmt::format("{} days unused", read_whole(doc, "olderThanMs") / 86'400'000));
+  rows.add("size",
+           bounded ? fmt::format("{} of {}", bytes_of(doc, "bytes"), bytes_of(doc, "maxBytes")) : bytes_of(doc, "bytes"));
+  if (part(doc, "olderThanMs").IsNumber())
+    rows.add("kept for", unused_text(read_whole(doc, "olderThanMs")));
   if (part(doc, "oldestUse").IsNumber()) rows.add("oldest use", iso_text(read_whole(doc, "oldestUse")));
   rows.add("orphans", orphans_text(doc));
   rows.add("task runs (24h)", day_text(doc));
-  if (part(doc, "hitRate24h").IsNumber()) rows.add("hit rate (24h)", fmt::format("{:.0f}%", 100 * read_number(doc, "hitRate24h")));
+  if (part(doc, "hitRate24h").IsNumber())
+    rows.add("hit rate (24h)", fmt::format("{:.0f}%", 100 * read_number(doc, "hitRate24h")));
   rows.add("saved (24h)", long_duration_text(read_number(doc, "savedMs24h")));
   std::string out = rows.text();
   const json_value& projects = part(doc, "projects");
   if (!projects.IsArray() || projects.Empty()) return out;
   std::vector<const json_value*> by_size;
   for (const auto& p : projects.GetArray()) by_size.push_back(&p);
-  std::stable_sort(by_size.begin(), by_size.end(), [](const auto* a, const auto* b) { return read_whole(*a, "bytes") > read_whole(*b, "bytes"); });
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const auto* a, const auto* b) { return read_whole(*a, "bytes") > read_whole(*b, "bytes"); });
   std::size_t width = 0;
   for (const json_value* p : by_size) width = std::max(width, display_width(printable(read_text(*p, "project"))));
   out += "\n";
   for (const json_value* p : by_size)
-    out += fmt::format("{}  {}  {}\n", pad_right(printable(read_text(*p, "project")), width), pad_left(bytes_of(*p, "bytes"), 8),
-                       read_whole(*p, "entries") == 1 ? "1 entry" : fmt::format("{} entries", read_whole(*p, "entries")));
+    out +=
+        fmt::format("{}  {}  {}\n", pad_right(printable(read_text(*p, "project")), width), pad_left(bytes_of(*p, "bytes"), 8),
+                    read_whole(*p, "entries") == 1 ? "1 entry" : fmt::format("{} entries", read_whole(*p, "entries")));
   return out;
 }
 
 std::string prune_text(const json_value& doc) {
   const auto entries = read_whole(doc, "evicted"), orphans = read_whole(doc, "orphans");
   const bool dry = read_flag(doc, "dryRun");
-  std::string out = fmt::format("{} {} ({} freed)", dry ? "Would prune" : "Pruned", entries == 1 ? "1 entry" : fmt::format("{} entries", entries),
-                                bytes_of(doc, "bytesFreed"));
+  std::string out = fmt::format("{} {} ({} freed)", dry ? "Would prune" : "Pruned",
+                                entries == 1 ? "1 entry" : fmt::format("{} entries", entries), bytes_of(doc, "bytesFreed"));
   if (orphans > 0)
-    out += fmt::format(", {} {} ({})", dry ? "reap" : "reaped", orphans == 1 ? "1 orphaned artifact" : fmt::format("{} orphaned artifacts", orphans),
+    out += fmt::format(", {} {} ({})", dry ? "reap" : "reaped",
+                       orphans == 1 ? "1 orphaned artifact" : fmt::format("{} orphaned artifacts", orphans),
                        bytes_of(doc, "orphanBytes"));
   return out + "\n";
 }

@@ -37,14 +37,15 @@ task_end outcome_of(const json_value& task) {
 
 struct line {
   std::string word, id, duration, key, usage;
-  int rank = 0;          ///< failures, executed and skipped, hits
+  int rank = 0;  ///< failures, executed and skipped, hits
   bool restored = false;
   double ms = 0;
 };
 
 std::string word_of(const task_end& end) {
   if (end.status == task_status::failed) return failure_label(end);
-  if (end.status == task_status::skipped) return end.blocked_by.empty() ? "skipped" : fmt::format("skipped (after {} failed)", printable(end.blocked_by));
+  if (end.status == task_status::skipped)
+    return end.blocked_by.empty() ? "skipped" : fmt::format("skipped (after {} failed)", printable(end.blocked_by));
   return std::string(outcome_word(end, false));
 }
 
@@ -104,7 +105,8 @@ std::string rows_text(const json_value* tasks, const palette& colours) {
   std::string out;
   for (const line& l : lines) {
     std::string row = fmt::format("  {}  {}{}  {}  {}", paint(l, pad_right(l.word, word), colours), colours.id(l.id),
-                                  std::string(id - display_width(l.id), ' '), pad_left(l.duration, duration), pad_right(l.key, l.usage.empty() ? 0 : 8));
+                                  std::string(id - display_width(l.id), ' '), pad_left(l.duration, duration),
+                                  pad_right(l.key, l.usage.empty() ? 0 : 8));
     if (!l.usage.empty()) row += "  " + colours.dim(l.usage);
     row.erase(row.find_last_not_of(' ') + 1);
     out += row + "\n";
@@ -114,8 +116,9 @@ std::string rows_text(const json_value* tasks, const palette& colours) {
 }
 
 std::string counts_text(const json_value& inv) {
-  std::string out = fmt::format("{} tasks · {} hits ({} up-to-date, {} restored)", read_whole(inv, "taskCount"), read_whole(inv, "hitCount"),
-                                read_whole(inv, "upToDateCount"), read_whole(inv, "restoredLocalCount") + read_whole(inv, "restoredRemoteCount"));
+  std::string out = fmt::format("{} tasks · {} hits ({} up-to-date, {} restored)", read_whole(inv, "taskCount"),
+                                read_whole(inv, "hitCount"), read_whole(inv, "upToDateCount"),
+                                read_whole(inv, "restoredLocalCount") + read_whole(inv, "restoredRemoteCount"));
   if (const auto failed = read_whole(inv, "failedCount"); failed > 0) out += fmt::format(" · {} failed", failed);
   return out;
 }
@@ -134,7 +137,8 @@ std::string rerun_text(const json_value* tasks) {
   if (tasks != nullptr && tasks->IsArray()) {
     for (const auto& task : tasks->GetArray()) {
       if (read_text(task, "status") != "failed") continue;
-      (read_flag(task, "forwarded") ? with : without) += " " + printable(read_text(task, "project") + "#" + read_text(task, "task"));
+      (read_flag(task, "forwarded") ? with : without) +=
+          " " + printable(read_text(task, "project") + "#" + read_text(task, "task"));
     }
   }
   std::string out;
@@ -150,8 +154,10 @@ std::string run_text(const json_value& doc, const palette& colours) {
   const json_value* tasks = read_member(doc, "tasks");
   const bool ok = read_flag(inv, "exitOk");
   std::string out = fmt::format("run {} — {}\n", read_text(inv, "runId"), ok ? colours.green("ok") : colours.red("FAILED"));
-  if (const std::string command = read_text(inv, "command"); !command.empty()) out += fmt::format("  $ {}\n", printable(command));
-  out += fmt::format("  {} · {}", iso_text(read_whole(inv, "startedAt")), long_duration_text(read_number(inv, "totalDurationMs")));
+  if (const std::string command = read_text(inv, "command"); !command.empty())
+    out += fmt::format("  $ {}\n", printable(command));
+  out +=
+      fmt::format("  {} · {}", iso_text(read_whole(inv, "startedAt")), long_duration_text(read_number(inv, "totalDurationMs")));
   if (const std::string commit = commit_text(inv); !commit.empty()) out += " · " + commit;
   out += fmt::format("\n  {}\n", counts_text(inv));
   const std::string rows = rows_text(tasks, colours);
@@ -175,7 +181,8 @@ std::string list_text(const json_value& list, const std::vector<std::string>& sh
   for (const auto& row : rows) {
     const std::string verdict = pad_right(row[0], width[0]);
     out += row[0] == "ok" ? colours.green(verdict) : colours.red(verdict);
-    for (std::size_t c = 1; c + 1 < row.size(); ++c) out += "  " + (c == 4 ? pad_left(row[c], width[c]) : pad_right(row[c], width[c]));
+    for (std::size_t c = 1; c + 1 < row.size(); ++c)
+      out += "  " + (c == 4 ? pad_left(row[c], width[c]) : pad_right(row[c], width[c]));
     out += "  " + row.back() + "\n";
   }
   return out;
@@ -184,7 +191,8 @@ std::string list_text(const json_value& list, const std::vector<std::string>& sh
 std::string log_text(const json_value& doc, answer_view& view) {
   const json_value* source = read_member(doc, "source");
   if (source == nullptr || source->IsNull()) {
-    view.notices.push_back(fmt::format("no output of {} in run {} was kept ({})", read_text(doc, "taskId"), read_text(doc, "runId"), read_text(doc, "status")));
+    view.notices.push_back(fmt::format("no output of {} in run {} was kept ({})", read_text(doc, "taskId"),
+                                       read_text(doc, "runId"), read_text(doc, "status")));
     return {};
   }
   std::string out = read_text(doc, "output");

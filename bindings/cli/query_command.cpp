@@ -58,7 +58,8 @@ class asker {
   }
   std::optional<refusal> ask(const std::string& request, buffer& answer) {
     vx_error* error = nullptr;
-    if (vx_workspace_query(workspace_.get(), request.c_str(), cancel_.get(), answer.out(), &error) == VX_OK) return std::nullopt;
+    if (vx_workspace_query(workspace_.get(), request.c_str(), cancel_.get(), answer.out(), &error) == VX_OK)
+      return std::nullopt;
     return to_refusal(error);
   }
 
@@ -103,14 +104,18 @@ int prune_command(const invocation& call, const command_line& line) {
 
 }  // namespace
 
-int show_command(const invocation& call, const command_line& line) { return answer_query(call, "show", show_request(line), render_show); }
+int show_command(const invocation& call, const command_line& line) {
+  return answer_query(call, "show", show_request(line), render_show);
+}
 
 int why_command(const invocation& call, const command_line& line) {
-  return answer_query(call, "why", why_request(line), [](std::string_view answer) { return read_why(answer, stdout_palette()); });
+  return answer_query(call, "why", why_request(line),
+                      [](std::string_view answer) { return read_why(answer, stdout_palette()); });
 }
 
 int last_command(const invocation& call, const command_line& line) {
-  return answer_query(call, "last", last_request(line), [](std::string_view answer) { return read_last(answer, stdout_palette()); });
+  return answer_query(call, "last", last_request(line),
+                      [](std::string_view answer) { return read_last(answer, stdout_palette()); });
 }
 
 int info_command(const invocation& call, const command_line& line) {
@@ -119,7 +124,8 @@ int info_command(const invocation& call, const command_line& line) {
 
 int cache_command(const invocation& call, const command_line& line) {
   if (line.operands.front() == "prune") return prune_command(call, line);
-  return answer_query(call, "cache", cache_stats_request(line), [](std::string_view answer) { return read_cache_stats(answer, home_dir()); });
+  return answer_query(call, "cache", cache_stats_request(line),
+                      [](std::string_view answer) { return read_cache_stats(answer, home_dir()); });
 }
 
 }  // namespace vx::cli

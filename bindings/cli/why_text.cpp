@@ -20,11 +20,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> k_advice
     {"platform", "another system or processor; `cache.portable: true` shares results between them"},
     {"workspace", "a lockfile or package-manager file at the root changed: it is in every key"},
     {"package", "the project's package.json changed: it is in the key of all its tasks"},
-    {"config", "the task's configuration changed, in its config or in a file that it imports; `vx show` prints it as it is now"},
+    {"config",
+     "the task's configuration changed, in its config or in a file that it imports; `vx show` prints it as it is now"},
     {"forward", "other arguments came after `--`: they are in the keys of the tasks they reach"},
     {"env", "a variable's value changed; if the result does not depend on it, take it out of `cache.inputs.env`"},
-    {"runtime", "what a command of `cache.inputs.runtime` prints changed: a tool was updated, or the command prints something that varies"},
-    {"ws-runtime", "what a command of `cache.inputs.workspaceRuntime` prints changed: a tool was updated, or it prints something that varies"},
+    {"runtime",
+     "what a command of `cache.inputs.runtime` prints changed: a tool was updated, or the command prints something that "
+     "varies"},
+    {"ws-runtime",
+     "what a command of `cache.inputs.workspaceRuntime` prints changed: a tool was updated, or it prints something that "
+     "varies"},
     {"upstream", "a dependency's key changed: see the root cause; `cache.inputs.tasks` says which dependencies count"},
     {"host", "material that the embedding program adds to keys changed"},
     {"file", "an input file changed; if the task does not read it, narrow `cache.inputs.files`"},
@@ -49,21 +54,23 @@ rapidjson::SizeType size_of(const json_value* list) { return list == nullptr || 
 
 std::string outcome_words(const json_value& run) {
   const std::string status = read_text(run, "status");
-  if (status == "cache-hit" || status == "cache-hit-remote") return fmt::format("{} · {}", status, read_flag(run, "restored") ? "restored" : "up-to-date");
+  if (status == "cache-hit" || status == "cache-hit-remote")
+    return fmt::format("{} · {}", status, read_flag(run, "restored") ? "restored" : "up-to-date");
   return status == "success" || status == "failed" ? status + " · executed" : status;
 }
 
 std::string run_line(const json_value& run, bool with_outcome) {
   const std::string hash = read_text(run, "hash");
-  return fmt::format("{} · {} · key {}", iso_text(read_whole(run, "startedAt")), with_outcome ? outcome_words(run) : read_text(run, "status"),
-                     hash.empty() ? "not recorded" : hash);
+  return fmt::format("{} · {} · key {}", iso_text(read_whole(run, "startedAt")),
+                     with_outcome ? outcome_words(run) : read_text(run, "status"), hash.empty() ? "not recorded" : hash);
 }
 
 std::string changes(const json_value& diff) {
   const json_value* entries = read_member(diff, "entries");
   const auto n = size_of(entries);
   if (n == 0) return {};
-  std::string out = fmt::format("\n  what changed ({}, {} unchanged):\n", count_text(n, "component"), read_whole(diff, "unchangedCount"));
+  std::string out =
+      fmt::format("\n  what changed ({}, {} unchanged):\n", count_text(n, "component"), read_whole(diff, "unchangedCount"));
   std::size_t change_width = 0, kind_width = 0, name_width = 0;
   const auto shown = std::min<std::size_t>(n, k_changes_shown);
   for (rapidjson::SizeType i = 0; i < shown; ++i) {
@@ -73,8 +80,9 @@ std::string changes(const json_value& diff) {
   }
   for (rapidjson::SizeType i = 0; i < shown; ++i) {
     const json_value& e = (*entries)[i];
-    out += fmt::format("    {} {}  {}  {}\n", pad_right(read_text(e, "change"), change_width), pad_right(read_text(e, "kind"), kind_width),
-                       pad_right(printable(read_text(e, "name")), name_width), moved_text(e));
+    out += fmt::format("    {} {}  {}  {}\n", pad_right(read_text(e, "change"), change_width),
+                       pad_right(read_text(e, "kind"), kind_width), pad_right(printable(read_text(e, "name")), name_width),
+                       moved_text(e));
   }
   if (n > shown) out += fmt::format("    and {} more\n", n - shown);
   return out;
@@ -96,7 +104,8 @@ std::string root_causes(const json_value& doc) {
   const auto n = size_of(roots);
   if (n == 0) return {};
   std::string out = "\n  root cause:\n";
-  for (rapidjson::SizeType i = 0; i < std::min<std::size_t>(n, k_roots_shown); ++i) out += fmt::format("    {}\n", chain_line((*roots)[i]));
+  for (rapidjson::SizeType i = 0; i < std::min<std::size_t>(n, k_roots_shown); ++i)
+    out += fmt::format("    {}\n", chain_line((*roots)[i]));
   if (n > k_roots_shown) out += fmt::format("    and {} more\n", n - k_roots_shown);
   return out;
 }
@@ -133,7 +142,8 @@ std::string why_text(const json_value& doc, const palette& colours) {
   out += fmt::format("  this run   {}\n", run_line(part(why, "thisRun"), true));
   out += fmt::format("  previous   {}\n", previous.IsObject() ? run_line(previous, false) : "none recorded");
   out += fmt::format("  verdict    {}\n", colours.bold(printable(read_text(why, "note"))));
-  if (const std::string note = read_text(diff, "note"); !note.empty() && previous.IsObject()) out += fmt::format("  compared   {}\n", printable(note));
+  if (const std::string note = read_text(diff, "note"); !note.empty() && previous.IsObject())
+    out += fmt::format("  compared   {}\n", printable(note));
   return out + changes(diff) + root_causes(doc) + advice(diff);
 }
 

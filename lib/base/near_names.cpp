@@ -27,10 +27,13 @@ std::vector<std::string> near_names(std::string_view word, std::span<const std::
     const std::string other = folded(candidate);
     const bool holds = (plain.size() >= k_shortest && other.find(plain) != std::string::npos) ||
                        (other.size() >= k_shortest && plain.find(other) != std::string::npos);
-    if (distance <= k_limit) ranked.emplace_back(distance, &candidate);
-    else if (holds) ranked.emplace_back(k_contains, &candidate);
+    if (distance <= k_limit)
+      ranked.emplace_back(distance, &candidate);
+    else if (holds)
+      ranked.emplace_back(k_contains, &candidate);
   }
-  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : *a.second < *b.second; });
+  std::sort(ranked.begin(), ranked.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : *a.second < *b.second; });
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(ranked.size(), k_most); ++i) out.push_back(*ranked[i].second);
   return out;

@@ -8,7 +8,8 @@
 
 namespace vx::text {
 
-/// Up to three candidates like `word`: within two edits, nearest first, then those that hold it or are held by it, whatever the case.
+/// Up to three candidates like `word`: within two edits, nearest first, then those that hold it or are held by it, whatever the
+/// case.
 std::vector<std::string> near_names(std::string_view word, std::span<const std::string> candidates);
 /// " (did you mean a, b or c?)" of near_names(), or "".
 std::string did_you_mean_some(std::string_view word, std::span<const std::string> candidates);

@@ -1,5 +1,5 @@
-// Questions about recorded runs that only reading verbs ask (cli.md 12, 14 to 16), on a connection of their own that can change nothing.
-// Every one is bounded by the 30 days that history keeps. One thread at a time.
+// Questions about recorded runs that only reading verbs ask (cli.md 12, 14 to 16), on a connection of their own that can change
+// nothing. Every one is bounded by the 30 days that history keeps. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct run_counts {
 /// A task of which one key both passed and failed.
 struct flaky_task {
   std::string project, task;
-  std::uint64_t keys = 0, passes = 0, failures = 0;   ///< of executions; attempts that a retried pass lost are failures
+  std::uint64_t keys = 0, passes = 0, failures = 0;  ///< of executions; attempts that a retried pass lost are failures
 };
 
 class history_reader {
@@ -32,12 +32,14 @@ class history_reader {
   history_reader(const history_reader&) = delete;
   history_reader& operator=(const history_reader&) = delete;
 
-  std::optional<std::string> policy_of(const run_id& run);                            ///< cache axes of an invocation
-  std::vector<std::pair<std::string, std::string>> recorded_tasks(std::size_t invocations);   ///< (project, task) of the newest, sorted
-  std::optional<std::string> fixed_in(const run_row& failed);                         ///< the first later run in which its task passed
+  std::optional<std::string> policy_of(const run_id& run);  ///< cache axes of an invocation
+  bool has_run(const std::string& project, const std::string& task);
+  std::vector<std::pair<std::string, std::string>> recorded_tasks(
+      std::size_t invocations);                                ///< (project, task) of the newest, sorted
+  std::optional<std::string> fixed_in(const run_row& failed);  ///< the first later run in which its task passed
   run_counts counts_since(std::int64_t from_ns);
-  std::vector<std::pair<digest128, std::uint64_t>> hit_keys_since(std::int64_t from_ns);   ///< keys of hits and how often
-  std::vector<flaky_task> flaky_tasks(std::int64_t from_ns);                          ///< by project, then task
+  std::vector<std::pair<digest128, std::uint64_t>> hit_keys_since(std::int64_t from_ns);  ///< keys of hits and how often
+  std::vector<flaky_task> flaky_tasks(std::int64_t from_ns);                              ///< by project, then task
 
  private:
   struct impl;

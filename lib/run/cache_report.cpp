@@ -51,7 +51,8 @@ void add_day(json::object& o, recorded& r) {
   o.add("runs24h", day.tasks);
   o.add("hits24h", day.hits);
   o.add("restored24h", day.restored);
-  o.add("hitRate24h", day.tasks == 0 ? json::value(nullptr) : json::value(static_cast<double>(day.hits) / static_cast<double>(day.tasks)));
+  o.add("hitRate24h",
+        day.tasks == 0 ? json::value(nullptr) : json::value(static_cast<double>(day.hits) / static_cast<double>(day.tasks)));
   o.add("savedMs24h", saved_ns(r, from) / 1'000'000);
 }
 
@@ -66,9 +67,11 @@ json::object prune_object(bool dry_run, const cache::store::prune_report& report
 }
 
 /// The run lock, for as long as the caller is ready to wait.
-status take_lock(run_lock& lock, const host& h, const prune_request& request, const cancel_token* cancel, std::vector<std::string>& notices) {
+status take_lock(run_lock& lock, const host& h, const prune_request& request, const cancel_token* cancel,
+                 std::vector<std::string>& notices) {
   const cancel_token nobody;
-  const run_lock::taken got = lock.take(h, cancel == nullptr ? nobody : *cancel, [](const std::string&) {}, request.wait_ms);
+  const run_lock::taken got = lock.take(
+      h, cancel == nullptr ? nobody : *cancel, [](const std::string&) {}, request.wait_ms);
   if (got.cancelled) return fail(errc::CANCELLED, "stopped while waiting for another vx run");
   if (got.gave_up) {
     failure busy{errc::REFUSED, 0, "another vx run" + got.holder + " is using this workspace", {}, "{\"busy\":true}"};
@@ -93,17 +96,23 @@ result<std::unique_ptr<cache::store>> open_for_pruning(const cache::store_locati
 
 std::string_view source_word(cache::store_source s) noexcept {
   switch (s) {
-    case cache::store_source::flag: return "flag";
-    case cache::store_source::config: return "config";
-    case cache::store_source::env: return "env";
-    case cache::store_source::shared: return "shared";
-    case cache::store_source::workspace: return "workspace";
+    case cache::store_source::flag:
+      return "flag";
+    case cache::store_source::config:
+      return "config";
+    case cache::store_source::env:
+      return "env";
+    case cache::store_source::shared:
+      return "shared";
+    case cache::store_source::workspace:
+      return "workspace";
   }
   return "shared";
 }
 
 std::string duration_words(std::uint64_t ms) {
-  static constexpr std::array<std::pair<std::uint64_t, char>, 4> k_units{{{86'400'000, 'd'}, {3'600'000, 'h'}, {60'000, 'm'}, {1'000, 's'}}};
+  static constexpr std::array<std::pair<std::uint64_t, char>, 4> k_units{
+      {{86'400'000, 'd'}, {3'600'000, 'h'}, {60'000, 'm'}, {1'000, 's'}}};
   for (const auto& [unit, letter] : k_units)
     if (ms >= unit && ms % unit == 0) return std::to_string(ms / unit) + letter;
   return std::to_string((ms + 999) / 1000) + "s";
@@ -117,30 +126,35 @@ std::string size_words(std::uint64_t bytes) {
 }
 
 result<cache::store::retention> parse_bounds(const prune_request& request) {
-  if (!request.older_than && !request.max_size) return fail(errc::USAGE, "prune needs a bound: --older-than, --max-size or both");
+  if (!request.older_than && !request.max_size)
+    return fail(errc::USAGE, "prune needs a bound: --older-than, --max-size or both");
   cache::store::retention out;
   out.older_than_ns.reset();
   out.max_bytes.reset();
   if (request.older_than) {
     std::string age = *request.older_than;
-    if (!age.empty() && age.back() >= 'A' && age.back() <= 'Z') age.back() = static_cast<char>(age.back() + 32);   // units are case-blind
+    if (!age.empty() && age.back() >= 'A' && age.back() <= 'Z')
+      age.back() = static_cast<char>(age.back() + 32);  // units are case-blind
     const auto ms = text::parse_duration_ms(age);
     if (!ms || *ms == 0 || *ms > (std::uint64_t{1} << 62) / 1'000'000)
-      return fail(errc::USAGE, "--older-than needs a positive duration such as 12h or 30d, got " + text::escape(*request.older_than, true));
+      return fail(errc::USAGE,
+                  "--older-than needs a positive duration such as 12h or 30d, got " + text::escape(*request.older_than, true));
     out.older_than_ns = static_cast<std::int64_t>(*ms) * 1'000'000;
   }
   if (request.max_size) {
     const auto bytes = text::parse_size(*request.max_size);
     const bool bare = text::parse_uint(*request.max_size).has_value();
     if (!bytes || *bytes == 0)
-      return fail(errc::USAGE, "--max-size needs a positive size such as 500M or 10G, got " + text::escape(*request.max_size, true) +
+      return fail(errc::USAGE, "--max-size needs a positive size such as 500M or 10G, got " +
+                                   text::escape(*request.max_size, true) +
                                    (bare ? " (" + *request.max_size + "B if bytes are meant)" : ""));
     out.max_bytes = *bytes;
   }
   return out;
 }
 
-result<json::value> cache_stats(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir, const cancel_token* cancel) {
+result<json::value> cache_stats(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir,
+                                const cancel_token* cancel) {
   VX_TRY_LET(const std::unique_ptr<recorded> r, open_recorded(std::move(h), {cache_dir, false}, cancel));
   VX_TRY_LET(const cache::store::statistics stats, r->store->stats());
   const auto& limits = r->settings.cache_retention;
@@ -172,7 +186,8 @@ result<json::value> cache_stats(std::shared_ptr<const host> h, const std::option
 result<json::value> prune_cache(std::shared_ptr<const host> h, const prune_request& request, const cancel_token* cancel) {
   VX_TRY_LET(cache::store::retention bounds, parse_bounds(request));
   const std::int64_t asked_ns = wall_ns();
-  VX_TRY_LET(const std::unique_ptr<recorded> r, open_recorded(h, {request.cache_dir, false}, cancel));
+  VX_TRY_LET(const std::unique_ptr<recorded> r,
+             open_recorded(h, {request.cache_dir, true}, cancel));  // the history does not matter
   // The wrong directory is not to be pruned for a typing slip in a config.
   if (r->settings_failure && !request.cache_dir) return fail(std::move(*r->settings_failure));
   cache::store::prune_report report;

@@ -16,13 +16,14 @@
 namespace vx::run {
 
 /// {"result": the document of cli.md 12, "notices": [...]}. Reads only.
-result<json::value> cache_stats(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir, const cancel_token* cancel);
+result<json::value> cache_stats(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir,
+                                const cancel_token* cancel);
 
 struct prune_request {
-  std::optional<std::string> older_than;     ///< "30d"
-  std::optional<std::string> max_size;       ///< "10G", "5MB", "100B"
+  std::optional<std::string> older_than;  ///< "30d"
+  std::optional<std::string> max_size;    ///< "10G", "5MB", "100B"
   bool dry_run = false;
-  std::optional<std::uint32_t> wait_ms;      ///< how long to wait for a run; absent: until it has ended
+  std::optional<std::uint32_t> wait_ms;  ///< how long to wait for a run; absent: until it has ended
   std::optional<std::string> cache_dir;
 };
 /// Removes entries under the run lock; a dry run takes no lock and only counts. A store that was never used stays uncreated.

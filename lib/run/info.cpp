@@ -22,7 +22,7 @@ namespace vx::run {
 namespace {
 
 constexpr std::int64_t k_day_ns = std::int64_t{24} * 3600 * 1'000'000'000;
-constexpr std::uint32_t k_program_ms = 5000;   ///< a program that does not say its version by then is named without one
+constexpr std::uint32_t k_program_ms = 5000;  ///< a program that does not say its version by then is named without one
 constexpr int k_index_schema = 1;
 
 template <class T>
@@ -30,7 +30,9 @@ json::value or_null(const std::optional<T>& v) {
   return v ? json::value(*v) : json::value(nullptr);
 }
 
-std::string first_line(const std::string& out) { return std::string(text::trim(std::string_view(out).substr(0, out.find('\n')))); }
+std::string first_line(const std::string& out) {
+  return std::string(text::trim(std::string_view(out).substr(0, out.find('\n'))));
+}
 
 // --- programs --------------------------------------------------------------------------------------------------------------
 
@@ -41,12 +43,14 @@ json::value evaluator(const host& h, const cancel_token* cancel) {
   o.program = *path;
   o.args = {"--version"};
   environment env = h.env;
-  for (const char* name : {"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"}) env.unset(name);   // neither says anything about a version
+  for (const char* name : {"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"}) env.unset(name);  // neither says anything about a version
   o.env = env.to_block();
   const auto asked = run_subprocess(o, {}, cancel, k_program_ms);
   std::string version = asked && asked->ok() ? first_line(asked->out) : std::string();
   const std::string_view name = path::base_name(*path);
-  const char* kind = name.starts_with("bun") ? "bun" : name.starts_with("deno") || version.starts_with("deno ") ? "deno" : "node";
+  const char* kind = name.starts_with("bun")                                    ? "bun"
+                     : name.starts_with("deno") || version.starts_with("deno ") ? "deno"
+                                                                                : "node";
   if (version.starts_with("deno ")) version = version.substr(5, version.find(' ', 5) - 5);
   if (version.starts_with('v')) version.erase(0, 1);
   json::object out;
@@ -64,7 +68,10 @@ bool is_on(std::string_view v) { return v.empty() || v == "true" || v == "yes" |
 
 /// What git does to answer `git status` faster. vx's own calls set some of it on their command line: not this.
 json::value status_cache(const git::program& git, const host& h, const cancel_token* cancel) {
-  const auto asked = git.run(h.root, {"config", "--show-scope", "-z", "--get-regexp", "^(core\\.fsmonitor|core\\.untrackedcache|feature\\.manyfiles)$"}, {}, cancel);
+  const auto asked = git.run(
+      h.root,
+      {"config", "--show-scope", "-z", "--get-regexp", "^(core\\.fsmonitor|core\\.untrackedcache|feature\\.manyfiles)$"}, {},
+      cancel);
   if (!asked) return nullptr;
   bool fsmonitor = false, untracked = false;
   const std::vector<std::string_view> parts = text::split(asked->out, '\0');
@@ -73,10 +80,14 @@ json::value status_cache(const git::program& git, const host& h, const cancel_to
     const std::size_t line = parts[i + 1].find('\n');
     const std::string_view name = parts[i + 1].substr(0, line);
     const std::string_view value = line == std::string_view::npos ? std::string_view() : parts[i + 1].substr(line + 1);
-    const bool off = value == "false" || value == "no" || value == "off" || value == "0" || (line != std::string_view::npos && value.empty());
-    if (name == "core.fsmonitor") fsmonitor = !off;   // a hook's path switches it on as well
-    else if (name == "core.untrackedcache") untracked = is_on(value);
-    else if (is_on(value)) untracked = true;
+    const bool off = value == "false" || value == "no" || value == "off" || value == "0" ||
+                     (line != std::string_view::npos && value.empty());
+    if (name == "core.fsmonitor")
+      fsmonitor = !off;  // a hook's path switches it on as well
+    else if (name == "core.untrackedcache")
+      untracked = is_on(value);
+    else if (is_on(value))
+      untracked = true;
   }
   json::object o;
   o.add("fsmonitor", fsmonitor);
@@ -287,7 +298,8 @@ void add_cache(json::object& o, recorded& r, const cache::store::statistics& sta
 
 }  // namespace
 
-result<json::value> info(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir, const cancel_token* cancel) {
+result<json::value> info(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir,
+                         const cancel_token* cancel) {
   VX_TRY_LET(const std::unique_ptr<recorded> r, open_recorded(std::move(h), {cache_dir, true}, cancel));
   config_facts configs = read_configs(*r, cancel);
   if (cancel != nullptr && cancel->requested()) return fail(errc::CANCELLED, "stopped before an answer");

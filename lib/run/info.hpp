@@ -12,7 +12,9 @@
 
 namespace vx::run {
 
-/// {"result": the document of cli.md 14, "notices": [...]}. Fails only for a cache directory that is named and missing, or a cancel.
-result<json::value> info(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir, const cancel_token* cancel);
+/// {"result": the document of cli.md 14, "notices": [...]}. Fails only for a cache directory that is named and missing, or a
+/// cancel.
+result<json::value> info(std::shared_ptr<const host> h, const std::optional<std::string>& cache_dir,
+                         const cancel_token* cancel);
 
 }  // namespace vx::run

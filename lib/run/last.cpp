@@ -114,7 +114,9 @@ void add_failure(json::object& o, recorded& r, const cache::run_row& row, const 
 }
 
 json::value task_object(recorded& r, const cache::run_row& row, const kept_failures& kept) {
-  const auto number_text = [](const std::optional<std::int64_t>& v) { return v ? json::value(std::to_string(*v)) : json::value(nullptr); };
+  const auto number_text = [](const std::optional<std::int64_t>& v) {
+    return v ? json::value(std::to_string(*v)) : json::value(nullptr);
+  };
   json::object o;
   o.add("runId", format_run_id(row.run));
   o.add("project", row.project);
@@ -160,7 +162,8 @@ json::value wrap(const recorded& r, const char* kind, json::value result, std::o
 }
 
 tl::unexpected<failure> no_runs(bool failed) {
-  return fail(errc::NO_HISTORY, failed ? "no failed run is recorded in this workspace" : "no run is recorded in this workspace: `vx run` records one");
+  return fail(errc::NO_HISTORY, failed ? "no failed run is recorded in this workspace"
+                                       : "no run is recorded in this workspace: `vx run` records one");
 }
 
 json::value list(recorded& r, const last_request& request) {
@@ -208,9 +211,11 @@ result<cache::run_row> log_row(recorded& r, const last_request& request) {
   std::sort(tasks.begin(), tasks.end());
   result<recorded_task> task = find_recorded(tasks, *request.log, around);
   if (!task && task.error().code == errc::NO_HISTORY)
-    return fail(errc::NO_HISTORY, text::escape(*request.log, true) + " was not part of run " + format_run_id(id) + ": see `vx last --list`");
+    return fail(errc::NO_HISTORY,
+                text::escape(*request.log, true) + " was not part of run " + format_run_id(id) + ": see `vx last --list`");
   if (!task) return fail(std::move(task).error());
-  return *std::find_if(rows.begin(), rows.end(), [&](const cache::run_row& row) { return row.project == task->first && row.task == task->second; });
+  return *std::find_if(rows.begin(), rows.end(),
+                       [&](const cache::run_row& row) { return row.project == task->first && row.task == task->second; });
 }
 
 std::optional<std::string> entry_log(recorded& r, const cache::run_row& row) {
@@ -236,7 +241,8 @@ result<json::value> log(recorded& r, const last_request& request) {
   o.add("status", row.status);
   const kept_failures kept(r.h->root, run);
   const std::string* failure_output = row.status == "failed" ? kept.output_of(id) : nullptr;
-  const std::optional<std::string> stored = failure_output == nullptr && row.status != "failed" ? entry_log(r, row) : std::nullopt;
+  const std::optional<std::string> stored =
+      failure_output == nullptr && row.status != "failed" ? entry_log(r, row) : std::nullopt;
   o.add("source", failure_output != nullptr ? json::value("failure") : stored ? json::value("cache") : json::value(nullptr));
   o.add("output", failure_output != nullptr ? *failure_output : stored.value_or(std::string()));
   return wrap(r, "log", std::move(o));

@@ -11,7 +11,7 @@
 namespace vx::run {
 
 struct location {
-  std::string file;                          ///< root-relative
+  std::string file;  ///< root-relative
   std::optional<std::uint32_t> line, column;
   friend bool operator==(const location&, const location&) = default;
 };

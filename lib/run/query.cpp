@@ -50,7 +50,8 @@ class fields {
     std::vector<std::string> out;
     const json::value* v = find(name);
     if (v == nullptr) return out;
-    if (!v->is_array() || !std::all_of(v->as_array().begin(), v->as_array().end(), [](const json::value& i) { return i.is_string(); })) {
+    if (!v->is_array() ||
+        !std::all_of(v->as_array().begin(), v->as_array().end(), [](const json::value& i) { return i.is_string(); })) {
       refuse(name, std::string("must be an array of ") + of);
       return out;
     }
@@ -174,10 +175,12 @@ result<json::value> answer_query(std::shared_ptr<const host> h, const json::valu
   std::vector<std::string> known;
   for (const question& q : k_questions) known.emplace_back(q.name);
   const json::value* name = request.get("query");
-  if (name == nullptr || !name->is_string()) return fail(errc::USAGE, "request needs the field query: " + text::list_some(known, known.size()));
+  if (name == nullptr || !name->is_string())
+    return fail(errc::USAGE, "request needs the field query: " + text::list_some(known, known.size()));
   for (const question& q : k_questions)
     if (name->as_string() == q.name) return q.ask(std::move(h), request, cancel);
-  return fail(errc::USAGE, "there is no query " + text::escape(name->as_string(), true) + text::did_you_mean(name->as_string(), known));
+  return fail(errc::USAGE,
+              "there is no query " + text::escape(name->as_string(), true) + text::did_you_mean(name->as_string(), known));
 }
 
 }  // namespace vx::run

@@ -41,19 +41,22 @@ tl::unexpected<failure> never_ran(const std::vector<recorded_task>& all, const s
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string hint = text::did_you_mean_some(word, names);
-  return fail(errc::NO_HISTORY, "no run of " + text::escape(word, true) + " is recorded" +
-                                    (hint.empty() ? "; recorded are " + text::escape(text::list_some(names, k_listed), true) : hint));
+  return fail(errc::NO_HISTORY,
+              "no run of " + text::escape(word, true) + " is recorded" +
+                  (hint.empty() ? "; recorded are " + text::escape(text::list_some(names, k_listed), true) : hint));
 }
 
 /// The recorded project a written name means.
-std::optional<std::string> project_of(const std::vector<recorded_task>& all, const std::string& written, const std::vector<std::string>& around) {
+std::optional<std::string> project_of(const std::vector<recorded_task>& all, const std::string& written,
+                                      const std::vector<std::string>& around) {
   const std::string name = written == "//" && !around.empty() ? around.back() : written;
   std::optional<std::string> scoped;
   bool several = false;
   for (const recorded_task& t : all) {
     if (t.first == name) return name;
     const std::size_t slash = t.first.find('/');
-    if (!t.first.starts_with('@') || slash == std::string::npos || std::string_view(t.first).substr(slash + 1) != name) continue;
+    if (!t.first.starts_with('@') || slash == std::string::npos || std::string_view(t.first).substr(slash + 1) != name)
+      continue;
     several = several || (scoped && *scoped != t.first);
     scoped = t.first;
   }
@@ -67,18 +70,22 @@ std::vector<std::string> names_around(const host& h) {
   std::string at = path::is_within(h.cwd, h.root) ? h.cwd : h.root;
   for (;;) {
     std::string name = package_name(at);
-    out.push_back(!name.empty() ? std::move(name) : at == h.root ? std::string("//") : std::string(path::relative_to(at, h.root)));
+    out.push_back(!name.empty()  ? std::move(name)
+                  : at == h.root ? std::string("//")
+                                 : std::string(path::relative_to(at, h.root)));
     if (at == h.root) return out;
     at = std::string(path::parent(at));
   }
 }
 
-result<recorded_task> find_recorded(const std::vector<recorded_task>& all, const std::string& word, const std::vector<std::string>& around) {
+result<recorded_task> find_recorded(const std::vector<recorded_task>& all, const std::string& word,
+                                    const std::vector<std::string>& around) {
   if (all.empty()) return fail(errc::NO_HISTORY, "no run is recorded in this workspace: `vx run` records one");
   if (const std::size_t hash = word.find('#'); hash != std::string::npos) {
     const std::optional<std::string> project = project_of(all, word.substr(0, hash), around);
     const std::string task = word.substr(hash + 1);
-    const auto found = std::find_if(all.begin(), all.end(), [&](const recorded_task& t) { return project && t.first == *project && t.second == task; });
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const recorded_task& t) { return project && t.first == *project && t.second == task; });
     return found == all.end() ? result<recorded_task>(never_ran(all, word)) : result<recorded_task>(*found);
   }
   std::vector<recorded_task> fitting;
@@ -91,11 +98,18 @@ result<recorded_task> find_recorded(const std::vector<recorded_task>& all, const
       if (t.first == near) return t;
   std::vector<std::string> candidates;
   for (const recorded_task& t : fitting) candidates.push_back(id_of(t));
-  return ambiguous(text::escape(word, true) + " ran in several projects: " + text::escape(text::list_some(candidates, k_listed), true), candidates);
+  return ambiguous(
+      text::escape(word, true) + " ran in several projects: " + text::escape(text::list_some(candidates, k_listed), true),
+      candidates);
 }
 
-result<recorded_task> find_recorded(cache::history_reader& history, const std::string& word, const std::vector<std::string>& around) {
+result<recorded_task> find_recorded(cache::history_reader& history, const std::string& word,
+                                    const std::vector<std::string>& around) {
   constexpr std::size_t k_recent = 50, k_all = std::size_t{1} << 30;
+  if (const std::size_t hash = word.find('#'); hash != std::string::npos) {
+    recorded_task exact{word.substr(0, hash), word.substr(hash + 1)};
+    if (history.has_run(exact.first, exact.second)) return exact;
+  }
   result<recorded_task> found = find_recorded(history.recorded_tasks(k_recent), word, around);
   if (found || found.error().code != errc::NO_HISTORY) return found;
   return find_recorded(history.recorded_tasks(k_all), word, around);
@@ -103,10 +117,14 @@ result<recorded_task> find_recorded(cache::history_reader& history, const std::s
 
 result<run_id> find_run(cache::index& index, const std::string& prefix) {
   const std::vector<std::string> found = index.find_runs(prefix);
-  if (found.empty()) return fail(errc::NO_HISTORY, "no recorded run has the id " + text::escape(prefix, true) + ": see `vx last --list`");
-  if (found.size() > 1) return ambiguous("the run id " + text::escape(prefix, true) + " fits several runs: " + text::list_some(found, k_listed), found);
+  if (found.empty())
+    return fail(errc::NO_HISTORY, "no recorded run has the id " + text::escape(prefix, true) + ": see `vx last --list`");
+  if (found.size() > 1)
+    return ambiguous("the run id " + text::escape(prefix, true) + " fits several runs: " + text::list_some(found, k_listed),
+                     found);
   run_id id{};
-  if (!parse_run_id(found.front(), id)) return fail(errc::CORRUPT, "the run id " + found.front() + " in the history is damaged");
+  if (!parse_run_id(found.front(), id))
+    return fail(errc::CORRUPT, "the run id " + found.front() + " in the history is damaged");
   return id;
 }
 

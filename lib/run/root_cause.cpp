@@ -20,7 +20,8 @@ bool is_moved_upstream(const key::component_change& c) {
 
 }  // namespace
 
-std::vector<root_cause> find_root_causes(const std::string& task, const key::component_diff& own, const key_diff_fn& diff, std::size_t most) {
+std::vector<root_cause> find_root_causes(const std::string& task, const key::component_diff& own, const key_diff_fn& diff,
+                                         std::size_t most) {
   std::vector<step_up> steps;
   std::unordered_set<std::string> seen{task};
   const auto push = [&](const key::component_diff& d, std::size_t from) {
@@ -41,7 +42,9 @@ std::vector<root_cause> find_root_causes(const std::string& task, const key::com
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::optional<key::component_diff> d = diff(steps[i].before, steps[i].after);
     root_cause here;
-    if (d) std::copy_if(d->entries.begin(), d->entries.end(), std::back_inserter(here.entries), [](const auto& c) { return !is_moved_upstream(c); });
+    if (d)
+      std::copy_if(d->entries.begin(), d->entries.end(), std::back_inserter(here.entries),
+                   [](const auto& c) { return !is_moved_upstream(c); });
     if (!d || !here.entries.empty()) {
       here.chain = chain_to(i);
       out.push_back(std::move(here));

@@ -29,9 +29,12 @@ status open_index(recorded& r, bool tolerant) {
   options.create = false;
   options.notice = [&r](const std::string& line) { r.notices.push_back(line); };
   auto opened = cache::index::open(r.h->root, options);
-  if (opened) r.index = std::move(*opened);
-  else if (!tolerant) return fail(std::move(opened).error());
-  else r.notices.push_back(opened.error().message);
+  if (opened)
+    r.index = std::move(*opened);
+  else if (!tolerant)
+    return fail(std::move(opened).error());
+  else
+    r.notices.push_back(opened.error().message);
   r.history = std::make_unique<cache::history_reader>(r.h->root);
   // A memo needs an index; without one every config is looked at afresh.
   if (r.index != nullptr) r.memo = std::make_unique<index_memo>(*r.index, true, false);
@@ -55,7 +58,8 @@ status open_store(recorded& r, const reading_options& how) {
   if (how.cache_dir && !fs::exists_at(fs::k_cwd, r.location.dir))
     return fail(errc::REFUSED, "--cache-dir: " + text::escape(r.location.dir, true) + " does not exist");
   if (const std::string other = foreign_store(r.location.dir); !other.empty()) {
-    const std::string line = text::escape(r.location.dir, true) + " holds " + other + " of another version of vx; this one reads store-1.db";
+    const std::string line =
+        text::escape(r.location.dir, true) + " holds " + other + " of another version of vx; this one reads store-1.db";
     if (!how.tolerant) return fail(errc::CACHE_VERSION, line);
     r.notices.push_back(line);
   }
@@ -69,7 +73,8 @@ status open_store(recorded& r, const reading_options& how) {
 
 }  // namespace
 
-result<cache::store_location> find_store(const host& h, const std::optional<std::string>& flag, const workspace::workspace_config& settings) {
+result<cache::store_location> find_store(const host& h, const std::optional<std::string>& flag,
+                                         const workspace::workspace_config& settings) {
   cache::location_request where;
   where.root = h.root;
   where.cwd = h.cwd;
@@ -81,7 +86,8 @@ result<cache::store_location> find_store(const host& h, const std::optional<std:
   return cache::locate_store(where);
 }
 
-result<std::unique_ptr<recorded>> open_recorded(std::shared_ptr<const host> h, const reading_options& options, const cancel_token* cancel) {
+result<std::unique_ptr<recorded>> open_recorded(std::shared_ptr<const host> h, const reading_options& options,
+                                                const cancel_token* cancel) {
   auto r = std::make_unique<recorded>();  // the notices' sinks keep its address
   r->h = std::move(h);
   VX_TRY(open_index(*r, options.tolerant));

@@ -12,13 +12,13 @@
 namespace vx::run {
 namespace {
 
-constexpr std::size_t k_value_digits = 8;      ///< of a salted digest; more would let it be looked up elsewhere
+constexpr std::size_t k_value_digits = 8;  ///< of a salted digest; more would let it be looked up elsewhere
 
 /// The rows the answer is about, newest first.
 struct told_story {
   told_run now;
   std::optional<told_run> before;
-  std::optional<cache::run_row> base;          ///< the newest earlier run that has components; what the diff starts from
+  std::optional<cache::run_row> base;  ///< the newest earlier run that has components; what the diff starts from
 };
 
 told_run tell(cache::history_reader& history, cache::run_row row) {
@@ -45,7 +45,9 @@ result<told_story> find_story(recorded& r, const recorded_task& t, const std::op
     VX_TRY_LET(const run_id run, find_run(*r.index, *pinned));
     for (const cache::run_row& row : r.index->runs_of(run))
       if (row.project == t.first && row.task == t.second) upto = row.id;
-    if (!upto) return fail(errc::NO_HISTORY, text::escape(id, true) + " was not part of run " + format_run_id(run) + ": see `vx last --list`");
+    if (!upto)
+      return fail(errc::NO_HISTORY,
+                  text::escape(id, true) + " was not part of run " + format_run_id(run) + ": see `vx last --list`");
   }
   std::vector<cache::run_row> rows = rows_until(*r.index, t, upto);
   if (rows.empty()) return fail(errc::NO_HISTORY, "no run of " + text::escape(id, true) + " is recorded");
@@ -153,8 +155,9 @@ class explainer {
     }
     if (diff_ || *story_.base->key == *now.key) return;
     const bool mine = components_of(r_, *now.key).empty();
-    note_ = mine && !row_kept(now) ? "this run saved nothing, so what its key was made of was not recorded"
-                                   : "the store no longer has what the key of run " + (mine ? run_text() : base_run_) + " was made of";
+    note_ = mine && !row_kept(now)
+                ? "this run saved nothing, so what its key was made of was not recorded"
+                : "the store no longer has what the key of run " + (mine ? run_text() : base_run_) + " was made of";
   }
 
   json::object why_object() const {

@@ -1,4 +1,5 @@
-// `vx why`: why a task ran, from recorded runs alone (cli.md 15). No config is evaluated for it, nothing is hashed, nothing is written.
+// `vx why`: why a task ran, from recorded runs alone (cli.md 15). No config is evaluated for it, nothing is hashed, nothing is
+// written.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@
 namespace vx::run {
 
 struct why_request {
-  std::string task;                          ///< `task` or `pkg#task`
-  std::optional<std::string> run;            ///< a run id or its prefix; absent: the task's newest run
+  std::string task;                ///< `task` or `pkg#task`
+  std::optional<std::string> run;  ///< a run id or its prefix; absent: the task's newest run
   std::optional<std::string> cache_dir;
 };
 /// {"result": the document of cli.md 15, "notices": [...]}. NO_HISTORY, AMBIGUOUS, CACHE_VERSION, REFUSED.

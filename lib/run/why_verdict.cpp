@@ -46,7 +46,8 @@ bool shares_outputs(const told_run& r) { return r.row.withheld == "policy" && r.
 
 std::string moved_words(const key::component_diff& diff) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(diff.entries.size(), k_named); ++i) out += (i == 0 ? "" : ", ") + component_words(diff.entries[i]);
+  for (std::size_t i = 0; i < std::min(diff.entries.size(), k_named); ++i)
+    out += (i == 0 ? "" : ", ") + component_words(diff.entries[i]);
   if (diff.entries.size() > k_named) out += " and " + std::to_string(diff.entries.size() - k_named) + " more";
   return out;
 }
@@ -86,7 +87,8 @@ std::string hit_words(const told_run& now) {
 }
 
 std::string skip_words(const cache::run_row& row) {
-  const std::string after = row.blocked_by.empty() ? std::string("skipped") : "skipped: " + text::escape(row.blocked_by, true) + " failed";
+  const std::string after =
+      row.blocked_by.empty() ? std::string("skipped") : "skipped: " + text::escape(row.blocked_by, true) + " failed";
   return row.key ? after : after + "; no key recorded";
 }
 
@@ -98,17 +100,26 @@ std::string no_previous(const told_run& now) {
 }  // namespace
 
 bool row_hit(const cache::run_row& row) noexcept { return row.status == "cache-hit" || row.status == "cache-hit-remote"; }
-bool row_kept(const cache::run_row& row) noexcept { return row.key && (row.saved || row_hit(row) || row.withheld == "remote-has-it"); }
+bool row_kept(const cache::run_row& row) noexcept {
+  return row.key && (row.saved || row_hit(row) || row.withheld == "remote-has-it");
+}
 
 std::string component_words(const key::component_change& c) {
   switch (c.kind) {
-    case key::component_kind::format: return "key format";
-    case key::component_kind::platform: return "platform";
-    case key::component_kind::workspace: return "workspace fingerprint";
-    case key::component_kind::package: return "package.json";
-    case key::component_kind::config: return "task config";
-    case key::component_kind::forward: return "forwarded argument " + text::escape(c.name, true);
-    default: return std::string(key::component_kind_name(c.kind)) + " " + text::escape(c.name, true);
+    case key::component_kind::format:
+      return "key format";
+    case key::component_kind::platform:
+      return "platform";
+    case key::component_kind::workspace:
+      return "workspace fingerprint";
+    case key::component_kind::package:
+      return "package.json";
+    case key::component_kind::config:
+      return "task config";
+    case key::component_kind::forward:
+      return "forwarded argument " + text::escape(c.name, true);
+    default:
+      return std::string(key::component_kind_name(c.kind)) + " " + text::escape(c.name, true);
   }
 }
 
@@ -122,9 +133,12 @@ std::string why_verdict(const why_facts& f) {
   if (!f.before->row.key) return "the previous run recorded no key" + (row_hit(row) ? "; " + hit_words(now) : own_end(now));
   if (*f.before->row.key != *row.key) {
     std::string out = "cache key changed";
-    if (!f.same_as.empty()) out += ": it has the inputs of run " + f.same_as + " again";
-    else if (f.diff == nullptr || f.diff->entries.empty()) out += " (inputs differ)";
-    else out += ": " + moved_words(*f.diff);
+    if (!f.same_as.empty())
+      out += ": it has the inputs of run " + f.same_as + " again";
+    else if (f.diff == nullptr || f.diff->entries.empty())
+      out += " (inputs differ)";
+    else
+      out += ": " + moved_words(*f.diff);
     return out + (row_hit(row) ? "; " + hit_words(now) : own_end(now));
   }
   if (row_hit(row)) return "same key, " + hit_words(now);

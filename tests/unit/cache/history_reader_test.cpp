@@ -12,7 +12,8 @@ namespace {
 
 std::unique_ptr<cache::index> open_index(const workspace& w) { return cache::index::open(w.root(), {}).value(); }
 
-run_row row(const std::string& project, const std::string& status, std::uint64_t key, std::int64_t at, std::int64_t attempts = 1) {
+run_row row(const std::string& project, const std::string& status, std::uint64_t key, std::int64_t at,
+            std::int64_t attempts = 1) {
   run_row r;
   r.key = key_of(key);
   r.project = project;
@@ -66,7 +67,8 @@ TEST_CASE("counts and hit keys of a period") {
   const auto index = open_index(w);
   const std::int64_t now = wall_ns();
   record(*index, now - 5000, {row("a", "cache-hit", 1, now - 5000)});
-  record(*index, now - 100, {row("a", "cache-hit", 1, now - 100), row("b", "cache-hit", 2, now - 100), row("c", "success", 3, now - 100)});
+  record(*index, now - 100,
+         {row("a", "cache-hit", 1, now - 100), row("b", "cache-hit", 2, now - 100), row("c", "success", 3, now - 100)});
   record(*index, now - 50, {row("a", "cache-hit", 1, now - 50)});
   history_reader reader(w.root());
   const run_counts counts = reader.counts_since(now - 1000);
@@ -84,8 +86,11 @@ TEST_CASE("flaky is a key that failed after passing, or a pass that took another
   const workspace w;
   const auto index = open_index(w);
   const std::int64_t now = wall_ns();
-  record(*index, now - 90, {row("a", "success", 1, now), row("b", "failed", 2, now), row("c", "success", 3, now, 3), row("d", "failed", 4, now), row("e", "success", 5, now)});
-  record(*index, now - 80, {row("a", "failed", 1, now), row("b", "success", 2, now), row("d", "success", 6, now), row("e", "cache-hit", 5, now)});
+  record(*index, now - 90,
+         {row("a", "success", 1, now), row("b", "failed", 2, now), row("c", "success", 3, now, 3), row("d", "failed", 4, now),
+          row("e", "success", 5, now)});
+  record(*index, now - 80,
+         {row("a", "failed", 1, now), row("b", "success", 2, now), row("d", "success", 6, now), row("e", "cache-hit", 5, now)});
   record(*index, now - 70, {row("a", "success", 1, now)});
   history_reader reader(w.root());
   const std::vector<flaky_task> flaky = reader.flaky_tasks(now - 1000);

@@ -13,9 +13,10 @@ namespace {
 const palette k_plain(false);
 
 std::string invocation(const std::string& more = "", bool ok = true) {
-  return std::string(R"({"runId":"0192b3c4-d5e6-7000-8000-000000000001","command":"vx run test --all","startedAt":1793614272131,"totalDurationMs":606.4,"taskCount":3,"failedCount":)") +
-         (ok ? "0" : "1") + R"(,"hitCount":1,"upToDateCount":1,"restoredLocalCount":0,"restoredRemoteCount":0,"exitOk":)" + (ok ? "true" : "false") +
-         R"(,"commitSha":"1a2b3c4d5e6f","branch":"topic","dirty":true)" + more + "}";
+  return std::string(
+             R"({"runId":"0192b3c4-d5e6-7000-8000-000000000001","command":"vx run test --all","startedAt":1793614272131,"totalDurationMs":606.4,"taskCount":3,"failedCount":)") +
+         (ok ? "0" : "1") + R"(,"hitCount":1,"upToDateCount":1,"restoredLocalCount":0,"restoredRemoteCount":0,"exitOk":)" +
+         (ok ? "true" : "false") + R"(,"commitSha":"1a2b3c4d5e6f","branch":"topic","dirty":true)" + more + "}";
 }
 
 std::string task(const std::string& id, const std::string& status, const std::string& more = "") {
@@ -33,7 +34,8 @@ TEST_CASE("why: the two runs, the verdict, what changed, the root cause, what to
     "diff":{"entries":[{"kind":"upstream","name":"lib#build","change":"changed","before":"0000000000000000000000000000000a","after":"00000001000000000000000000000000"},
                        {"kind":"file","name":"packages/shop/src/a.ts","change":"added","before":null,"after":"100755:89abcdef0123"}],"unchangedCount":12,"note":""},
     "roots":[{"chain":["shop#build","lib#build"],"entries":[{"kind":"file","name":"lib/x\u001b[31m"},{"kind":"file","name":"y"}]},{"chain":["shop#build","z#build"],"entries":[]}]},
-    "notices":["n"]})", k_plain);
+    "notices":["n"]})",
+                             k_plain);
   REQUIRE(view);
   CHECK(view->text ==
         "shop#build — run 0192b3c4-d5e6-7000-8000-000000000001\n"
@@ -57,9 +59,12 @@ TEST_CASE("why: the two runs, the verdict, what changed, the root cause, what to
 }
 
 TEST_CASE("last: failures first, then executed, then hits; usage of executed tasks; the line that runs failures again") {
-  const auto view = read_last(R"({"kind":"run","result":{"invocation":)" + invocation("", false) + R"(,"tasks":[)" + task("util#test", "cache-hit", R"(,"restored":false)") + "," +
+  const auto view = read_last(R"({"kind":"run","result":{"invocation":)" + invocation("", false) + R"(,"tasks":[)" +
+                                  task("util#test", "cache-hit", R"(,"restored":false)") + "," +
                                   task("shop#test", "success", R"(,"peakRssBytes":327155712,"cpuMs":5.6)") + "," +
-                                  task("late#test", "skipped", R"(,"blockedBy":"cart#test")") + "," + task("cart#test", "failed", R"(,"exitCode":1)") + "]}}", k_plain);
+                                  task("late#test", "skipped", R"(,"blockedBy":"cart#test")") + "," +
+                                  task("cart#test", "failed", R"(,"exitCode":1)") + "]}}",
+                              k_plain);
   REQUIRE(view);
   // rapidjson keeps the first of two members of one name, so the exit code above is 0.
   CHECK(view->text ==
@@ -78,8 +83,11 @@ TEST_CASE("last: failures first, then executed, then hits; usage of executed tas
 
 TEST_CASE("last: sixteen hits are shown, restores first, and the rest is a count") {
   std::string tasks;
-  for (int i = 0; i < 20; ++i) tasks += (i == 0 ? "" : ",") + task("p" + std::to_string(i) + "#b", "cache-hit", i == 19 ? R"(,"restored":true)" : R"(,"restored":false)");
-  const auto view = read_last(R"({"kind":"run","result":{"invocation":)" + invocation() + R"(,"tasks":[)" + tasks + "]}}", k_plain);
+  for (int i = 0; i < 20; ++i)
+    tasks += (i == 0 ? "" : ",") +
+             task("p" + std::to_string(i) + "#b", "cache-hit", i == 19 ? R"(,"restored":true)" : R"(,"restored":false)");
+  const auto view =
+      read_last(R"({"kind":"run","result":{"invocation":)" + invocation() + R"(,"tasks":[)" + tasks + "]}}", k_plain);
   REQUIRE(view);
   CHECK(view->text.find("  restored-local  p19#b") != std::string::npos);
   CHECK(view->text.find("  … +4 more cache hits\n") != std::string::npos);
@@ -87,35 +95,47 @@ TEST_CASE("last: sixteen hits are shown, restores first, and the rest is a count
 }
 
 TEST_CASE("last: forwarded arguments are not known, and a dependency never had them") {
-  const auto view = read_last(R"({"kind":"run","result":{"invocation":)" + invocation("", false) + R"(,"tasks":[)" + task("a#t", "failed", R"(,"forwarded":true)") + "," +
-                                  task("b#t", "failed", R"(,"forwarded":false)") + "]}}", k_plain);
+  const auto view = read_last(R"({"kind":"run","result":{"invocation":)" + invocation("", false) + R"(,"tasks":[)" +
+                                  task("a#t", "failed", R"(,"forwarded":true)") + "," +
+                                  task("b#t", "failed", R"(,"forwarded":false)") + "]}}",
+                              k_plain);
   CHECK(view->text.ends_with("\n  re-run what failed: vx run b#t\n  re-run what failed: vx run a#t -- …\n"));
 }
 
 TEST_CASE("last: the list is aligned, an empty one says so, a log is printed as it is") {
-  const auto list = read_last(R"({"kind":"list","result":[)" + invocation() + "," + invocation("", false) + R"(],"shortIds":["0192b3c4-d5e6","0192b3c4-d5e7"]})", k_plain);
+  const auto list = read_last(R"({"kind":"list","result":[)" + invocation() + "," + invocation("", false) +
+                                  R"(],"shortIds":["0192b3c4-d5e6","0192b3c4-d5e7"]})",
+                              k_plain);
   REQUIRE(list);
   CHECK(list->text ==
-        "ok      2026-11-02T10:11:12.131Z  0192b3c4-d5e6  3 tasks · 1 hits (1 up-to-date, 0 restored)             606ms  $ vx run test --all\n"
-        "FAILED  2026-11-02T10:11:12.131Z  0192b3c4-d5e7  3 tasks · 1 hits (1 up-to-date, 0 restored) · 1 failed  606ms  $ vx run test --all\n");
+        "ok      2026-11-02T10:11:12.131Z  0192b3c4-d5e6  3 tasks · 1 hits (1 up-to-date, 0 restored)             606ms  $ vx "
+        "run test --all\n"
+        "FAILED  2026-11-02T10:11:12.131Z  0192b3c4-d5e7  3 tasks · 1 hits (1 up-to-date, 0 restored) · 1 failed  606ms  $ vx "
+        "run test --all\n");
   CHECK(read_last(R"({"kind":"list","result":[]})", k_plain)->text == "no run is recorded\n");
   CHECK(read_last(R"({"kind":"log","result":{"source":"cache","output":"a\nb"}})", k_plain)->text == "a\nb\n");
-  const auto none = read_last(R"({"kind":"log","result":{"runId":"r","taskId":"a#b","status":"success","source":null,"output":""}})", k_plain);
+  const auto none = read_last(
+      R"({"kind":"log","result":{"runId":"r","taskId":"a#b","status":"success","source":null,"output":""}})", k_plain);
   CHECK(none->text.empty());
   CHECK(none->notices == std::vector<std::string>{"no output of a#b in run r was kept (success)"});
 }
 
 TEST_CASE("prune: what went, and in a dry run what would") {
-  CHECK(read_prune(R"({"result":{"dryRun":false,"evicted":1,"bytesFreed":1024,"orphans":0,"orphanBytes":0}})")->text == "Pruned 1 entry (1.0 KB freed)\n");
+  CHECK(read_prune(R"({"result":{"dryRun":false,"evicted":1,"bytesFreed":1024,"orphans":0,"orphanBytes":0}})")->text ==
+        "Pruned 1 entry (1.0 KB freed)\n");
   CHECK(read_prune(R"({"result":{"dryRun":true,"evicted":0,"bytesFreed":0,"orphans":2,"orphanBytes":4096}})")->text ==
         "Would prune 0 entries (0 B freed), reap 2 orphaned artifacts (4.0 KB)\n");
 }
 
 TEST_CASE("info: rows without content are left out; a runtime is needed, missing or named") {
   const auto info = [](const std::string& more) {
-    return read_info(R"({"result":{"vx":"0.1.0","platform":"linux-x64","git":null,"workspaceRoot":"/home/u/ws","projects":2,"tasks":3,"workers":{"count":2,"source":"cores","cores":2},
+    return read_info(
+               R"({"result":{"vx":"0.1.0","platform":"linux-x64","git":null,"workspaceRoot":"/home/u/ws","projects":2,"tasks":3,"workers":{"count":2,"source":"cores","cores":2},
       "memory":{"usableBytes":1024},"cacheDir":"/x","cacheSource":"flag","cacheMode":"read-only","stateDir":"/home/u/ws/.vx","cacheVersion":"vx-key-1","schemaVersion":1,
-      "cacheEntries":5,"cacheBytes":512,"cacheRetention":{"olderThan":"30d","maxSize":"1KB","maxBytes":1024},"runs24h":4,"hits24h":3,"restored24h":1)" + more + "}}", "/home/u")->text;
+      "cacheEntries":5,"cacheBytes":512,"cacheRetention":{"olderThan":"30d","maxSize":"1KB","maxBytes":1024},"runs24h":4,"hits24h":3,"restored24h":1)" +
+                   more + "}}",
+               "/home/u")
+        ->text;
   };
   const std::string plain = info(R"(,"configErrors":[],"configs":{"json":2,"cached":0,"everyRun":[]})");
   CHECK(plain.find("node             not needed\n") != std::string::npos);
@@ -126,7 +146,8 @@ TEST_CASE("info: rows without content are left out; a runtime is needed, missing
   CHECK(plain.find("task runs (24h)  4 (3 cache hits: 2 up-to-date, 1 restored)\n") != std::string::npos);
   CHECK(plain.find("orphans") == std::string::npos);
   CHECK(plain.find("sandbox") == std::string::npos);
-  const std::string broken = info(R"(,"configErrors":[{"path":"a/vx.config.ts","message":"no runtime"}],"configs":{"json":0,"cached":0,"everyRun":[]})");
+  const std::string broken = info(
+      R"(,"configErrors":[{"path":"a/vx.config.ts","message":"no runtime"}],"configs":{"json":0,"cached":0,"everyRun":[]})");
   CHECK(broken.find("(not found)\ngit") != std::string::npos);
   CHECK(broken.find("a/vx.config.ts: no runtime\n") != std::string::npos);
   CHECK(broken.find("1 config did not load") != std::string::npos);

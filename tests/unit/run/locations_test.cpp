@@ -14,7 +14,8 @@ namespace {
 
 std::vector<location> find(std::string_view output) {
   static const std::set<std::string> there = {"src/a.ts", "src/b.py", "lib/c.rs", "/w/d.js", "Makefile"};
-  return run::find_locations(output, [](const std::string& w) { return there.count(w) != 0 ? std::optional(w) : std::nullopt; });
+  return run::find_locations(output,
+                             [](const std::string& w) { return there.count(w) != 0 ? std::optional(w) : std::nullopt; });
 }
 
 }  // namespace
@@ -24,10 +25,13 @@ TEST_CASE("places in the forms that compilers, test runners and interpreters wri
     const char* text;
     location expect;
   };
-  for (const row& r : {row{"src/a.ts:12:5 - error TS2322", {"src/a.ts", 12u, 5u}}, row{"src/a.ts(3,14): error TS1", {"src/a.ts", 3u, 14u}},
-                       row{"src/a.ts(3): warning", {"src/a.ts", 3u, std::nullopt}}, row{"Makefile:7: *** missing", {"Makefile", 7u, std::nullopt}},
-                       row{"  --> lib/c.rs:3:9", {"lib/c.rs", 3u, 9u}}, row{"    at f (file:///w/d.js:10:3)", {"/w/d.js", 10u, 3u}},
-                       row{"  File \"src/b.py\", line 4, in f", {"src/b.py", 4u, std::nullopt}}, row{"at /w/d.js:2", {"/w/d.js", 2u, std::nullopt}}}) {
+  for (const row& r :
+       {row{"src/a.ts:12:5 - error TS2322", {"src/a.ts", 12u, 5u}}, row{"src/a.ts(3,14): error TS1", {"src/a.ts", 3u, 14u}},
+        row{"src/a.ts(3): warning", {"src/a.ts", 3u, std::nullopt}},
+        row{"Makefile:7: *** missing", {"Makefile", 7u, std::nullopt}}, row{"  --> lib/c.rs:3:9", {"lib/c.rs", 3u, 9u}},
+        row{"    at f (file:///w/d.js:10:3)", {"/w/d.js", 10u, 3u}},
+        row{"  File \"src/b.py\", line 4, in f", {"src/b.py", 4u, std::nullopt}},
+        row{"at /w/d.js:2", {"/w/d.js", 2u, std::nullopt}}}) {
     CAPTURE(r.text);
     const auto found = find(r.text);
     REQUIRE(found.size() == 1);
@@ -36,7 +40,8 @@ TEST_CASE("places in the forms that compilers, test runners and interpreters wri
 }
 
 TEST_CASE("what names no file is no place") {
-  for (const char* text : {"12:30:45 done", "http://localhost:3000/x", "nope.ts:1:2", ":5:5", "src/a.ts:0:1", "src/a.ts:99999999", "", "a(1,"}) {
+  for (const char* text :
+       {"12:30:45 done", "http://localhost:3000/x", "nope.ts:1:2", ":5:5", "src/a.ts:0:1", "src/a.ts:99999999", "", "a(1,"}) {
     CAPTURE(text);
     CHECK(find(text).empty());
   }

@@ -41,7 +41,8 @@ std::string verdict(const told_run& now, const told_run* before, const key::comp
   return why_verdict(f);
 }
 
-key::component_change changed(key::component_kind kind, const std::string& name, const std::string& before = "1", const std::string& after = "2") {
+key::component_change changed(key::component_kind kind, const std::string& name, const std::string& before = "1",
+                              const std::string& after = "2") {
   return {kind, name, key::change::changed, before, after};
 }
 
@@ -53,12 +54,14 @@ TEST_CASE("a changed key names three components at the most") {
   key::component_diff d;
   d.entries = {changed(env, "A")};
   CHECK(verdict(now, &before, &d) == "cache key changed: env A");
-  d.entries = {changed(config, "task config"), changed(package, "package.json"), changed(file, "src/a\n"), changed(file, "src/b"), changed(file, "src/c")};
+  d.entries = {changed(config, "task config"), changed(package, "package.json"), changed(file, "src/a\n"),
+               changed(file, "src/b"), changed(file, "src/c")};
   CHECK(verdict(now, &before, &d) == "cache key changed: task config, package.json, file src/a\\x0a and 2 more");
   CHECK(verdict(now, &before) == "cache key changed (inputs differ)");
   d.entries = {changed(file, "src/b")};
   CHECK(verdict(told("cache-hit", 2), &before, &d) == "cache key changed: file src/b; served from cache: restored");
-  CHECK(verdict(withheld("inputs-moved", 2), &before, &d) == "cache key changed: file src/b; not saved: an input was written while it ran");
+  CHECK(verdict(withheld("inputs-moved", 2), &before, &d) ==
+        "cache key changed: file src/b; not saved: an input was written while it ran");
   CHECK(verdict(told("failed", 2), &before, &d) == "cache key changed: file src/b; this run failed and saved nothing");
 }
 
@@ -69,7 +72,8 @@ TEST_CASE("an unchanged key that ran again has a sentence for each cause") {
   const told_run hit = told("cache-hit", 1);
   CHECK(verdict(now, &hit) == "its entry was pruned, evicted or damaged: same key, no artifact");
   CHECK(verdict(told("success", 1, "lW,rR,rW"), &saved) == "this run did not read the cache (--force, --no-cache or --cache)");
-  CHECK(verdict(withheld("policy", 1, ""), &saved) == "this run did not read the cache (--force, --no-cache or --cache); not saved: this run's policy writes no cache");
+  CHECK(verdict(withheld("policy", 1, ""), &saved) ==
+        "this run did not read the cache (--force, --no-cache or --cache); not saved: this run's policy writes no cache");
   const told_run tainted = withheld("tainted", 1);
   CHECK(verdict(now, &tainted) == "the previous run was not saved: it ran beside a failed task");
   const told_run unwritten = withheld("policy", 1, "lR,rR,rW");
@@ -81,8 +85,8 @@ TEST_CASE("an unchanged key that ran again has a sentence for each cause") {
   told_run no_policy = now;
   no_policy.policy.reset();
   CHECK(verdict(no_policy, &saved).starts_with("no policy recorded"));
-  for (const char* reason : {"excluded-deps", "unkeyed-upstream", "key-moved", "inputs-moved", "fingerprint-moved", "too-large", "unstorable-output", "output-changing",
-                             "removed-found-file", "store-error"}) {
+  for (const char* reason : {"excluded-deps", "unkeyed-upstream", "key-moved", "inputs-moved", "fingerprint-moved", "too-large",
+                             "unstorable-output", "output-changing", "removed-found-file", "store-error"}) {
     CAPTURE(reason);
     const told_run before = withheld(reason, 1);
     CHECK(verdict(now, &before).starts_with("the previous run was not saved: "));
@@ -126,7 +130,8 @@ TEST_CASE("moved dependencies are followed to what moved by itself, once and by 
   known["lib21"].entries = {changed(upstream, "core#build", "core1", "core2"), changed(file, "lib2/src/x")};
   known["core1"].entries = {changed(file, "core/src/a"), changed(env, "E")};
   key::component_diff own;
-  own.entries = {changed(upstream, "lib#build", "lib1", "lib2"), changed(upstream, "lib2#build", "lib21", "lib22"), changed(file, "app/src/x")};
+  own.entries = {changed(upstream, "lib#build", "lib1", "lib2"), changed(upstream, "lib2#build", "lib21", "lib22"),
+                 changed(file, "app/src/x")};
   const auto look = [&](const std::string& before, const std::string&) -> std::optional<key::component_diff> {
     const auto found = known.find(before);
     return found == known.end() ? std::nullopt : std::optional(found->second);
@@ -144,13 +149,16 @@ TEST_CASE("a dependency whose inputs were not recorded ends its chain, and a loo
   using enum key::component_kind;
   key::component_diff own;
   own.entries = {changed(upstream, "lib#build", "l1", "l2")};
-  const auto nothing = [](const std::string&, const std::string&) -> std::optional<key::component_diff> { return std::nullopt; };
+  const auto nothing = [](const std::string&, const std::string&) -> std::optional<key::component_diff> {
+    return std::nullopt;
+  };
   const auto roots = find_root_causes("app#build", own, nothing);
   REQUIRE(roots.size() == 1);
   CHECK(roots[0].entries.empty());
   key::component_diff loop;
   loop.entries = {changed(upstream, "lib#build", "l1", "l2"), changed(upstream, "app#build", "a1", "a2")};
-  CHECK(find_root_causes("app#build", loop, [&](const std::string&, const std::string&) { return std::optional(loop); }).empty());
+  CHECK(
+      find_root_causes("app#build", loop, [&](const std::string&, const std::string&) { return std::optional(loop); }).empty());
 }
 
 TEST_CASE("50,000 dependencies in a chain are followed within the bound") {
