@@ -25,9 +25,9 @@ std::vector<root_cause> find_root_causes(const std::string& task, const key::com
   std::vector<step_up> steps;
   std::unordered_set<std::string> seen{task};
   const auto push = [&](const key::component_diff& d, std::size_t from) {
-    for (const key::component_change& c : d.entries) {
+    for (const key::component_change& c : d.changes) {
       if (!is_moved_upstream(c) || steps.size() >= most || !seen.insert(c.name).second) continue;
-      steps.push_back({c.name, *c.before, *c.after, from});
+      steps.push_back({c.name, c.before, c.after, from});
     }
   };
   const auto chain_to = [&](std::size_t at) {
@@ -43,7 +43,7 @@ std::vector<root_cause> find_root_causes(const std::string& task, const key::com
     const std::optional<key::component_diff> d = diff(steps[i].before, steps[i].after);
     root_cause here;
     if (d)
-      std::copy_if(d->entries.begin(), d->entries.end(), std::back_inserter(here.entries),
+      std::copy_if(d->changes.begin(), d->changes.end(), std::back_inserter(here.entries),
                    [](const auto& c) { return !is_moved_upstream(c); });
     if (!d || !here.entries.empty()) {
       here.chain = chain_to(i);

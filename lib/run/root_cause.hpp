@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "key/component_diff.hpp"
+#include "key/diff.hpp"
 
 namespace vx::run {
 

@@ -12,8 +12,6 @@
 namespace vx::run {
 namespace {
 
-constexpr std::size_t k_value_digits = 8;  ///< of a salted digest; more would let it be looked up elsewhere
-
 /// The rows the answer is about, newest first.
 struct told_story {
   told_run now;
@@ -71,13 +69,11 @@ std::vector<key::component> components_of(recorded& r, const digest128& key) {
 std::optional<key::component_diff> diff_keys(recorded& r, const digest128& before, const digest128& after) {
   const std::vector<key::component> b = components_of(r, before), a = components_of(r, after);
   if (b.empty() || a.empty()) return std::nullopt;
-  return key::diff_components(b, a);
+  return key::diff(b, a);
 }
 
-json::value identity(const key::component_change& c, const std::optional<std::string>& v) {
-  if (!v) return nullptr;
-  const bool cut = key::bears_value(c.kind) && *v != "unset";
-  return cut ? v->substr(0, k_value_digits) : *v;
+json::value identity(const key::component_change& c, const std::string& digest) {
+  return digest.empty() ? json::value(nullptr) : json::value(key::shown_digest(c.kind, digest));
 }
 
 json::array entry_array(const std::vector<key::component_change>& entries) {
@@ -185,7 +181,7 @@ class explainer {
     o.add("taskId", id());
     o.add("found", diff_.has_value());
     o.add("previousRunId", base_run_.empty() ? json::value(nullptr) : json::value(base_run_));
-    o.add("entries", diff_ ? entry_array(diff_->entries) : json::array{});
+    o.add("entries", diff_ ? entry_array(diff_->changes) : json::array{});
     o.add("unchangedCount", diff_ ? diff_->unchanged : 0);
     o.add("note", note_);
     return o;

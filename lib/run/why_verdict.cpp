@@ -46,9 +46,9 @@ bool shares_outputs(const told_run& r) { return r.row.withheld == "policy" && r.
 
 std::string moved_words(const key::component_diff& diff) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(diff.entries.size(), k_named); ++i)
-    out += (i == 0 ? "" : ", ") + component_words(diff.entries[i]);
-  if (diff.entries.size() > k_named) out += " and " + std::to_string(diff.entries.size() - k_named) + " more";
+  for (std::size_t i = 0; i < std::min(diff.changes.size(), k_named); ++i)
+    out += (i == 0 ? "" : ", ") + component_words(diff.changes[i]);
+  if (diff.changes.size() > k_named) out += " and " + std::to_string(diff.changes.size() - k_named) + " more";
   return out;
 }
 
@@ -135,7 +135,7 @@ std::string why_verdict(const why_facts& f) {
     std::string out = "cache key changed";
     if (!f.same_as.empty())
       out += ": it has the inputs of run " + f.same_as + " again";
-    else if (f.diff == nullptr || f.diff->entries.empty())
+    else if (f.diff == nullptr || f.diff->changes.empty())
       out += " (inputs differ)";
     else
       out += ": " + moved_words(*f.diff);

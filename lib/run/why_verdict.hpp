@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cache/index.hpp"
-#include "key/component_diff.hpp"
+#include "key/diff.hpp"
 
 namespace vx::run {
 

@@ -52,13 +52,13 @@ TEST_CASE("a changed key names three components at the most") {
   const told_run before = told("success", 1), now = told("success", 2);
   using enum key::component_kind;
   key::component_diff d;
-  d.entries = {changed(env, "A")};
+  d.changes = {changed(env, "A")};
   CHECK(verdict(now, &before, &d) == "cache key changed: env A");
-  d.entries = {changed(config, "task config"), changed(package, "package.json"), changed(file, "src/a\n"),
+  d.changes = {changed(config, "task config"), changed(package, "package.json"), changed(file, "src/a\n"),
                changed(file, "src/b"), changed(file, "src/c")};
   CHECK(verdict(now, &before, &d) == "cache key changed: task config, package.json, file src/a\\x0a and 2 more");
   CHECK(verdict(now, &before) == "cache key changed (inputs differ)");
-  d.entries = {changed(file, "src/b")};
+  d.changes = {changed(file, "src/b")};
   CHECK(verdict(told("cache-hit", 2), &before, &d) == "cache key changed: file src/b; served from cache: restored");
   CHECK(verdict(withheld("inputs-moved", 2), &before, &d) ==
         "cache key changed: file src/b; not saved: an input was written while it ran");
@@ -126,11 +126,11 @@ TEST_CASE("a run with an older run's inputs says so") {
 TEST_CASE("moved dependencies are followed to what moved by itself, once and by the shortest way") {
   using enum key::component_kind;
   std::map<std::string, key::component_diff> known;
-  known["lib1"].entries = {changed(upstream, "core#build", "core1", "core2")};
-  known["lib21"].entries = {changed(upstream, "core#build", "core1", "core2"), changed(file, "lib2/src/x")};
-  known["core1"].entries = {changed(file, "core/src/a"), changed(env, "E")};
+  known["lib1"].changes = {changed(upstream, "core#build", "core1", "core2")};
+  known["lib21"].changes = {changed(upstream, "core#build", "core1", "core2"), changed(file, "lib2/src/x")};
+  known["core1"].changes = {changed(file, "core/src/a"), changed(env, "E")};
   key::component_diff own;
-  own.entries = {changed(upstream, "lib#build", "lib1", "lib2"), changed(upstream, "lib2#build", "lib21", "lib22"),
+  own.changes = {changed(upstream, "lib#build", "lib1", "lib2"), changed(upstream, "lib2#build", "lib21", "lib22"),
                  changed(file, "app/src/x")};
   const auto look = [&](const std::string& before, const std::string&) -> std::optional<key::component_diff> {
     const auto found = known.find(before);
@@ -148,7 +148,7 @@ TEST_CASE("moved dependencies are followed to what moved by itself, once and by 
 TEST_CASE("a dependency whose inputs were not recorded ends its chain, and a loop ends the walk") {
   using enum key::component_kind;
   key::component_diff own;
-  own.entries = {changed(upstream, "lib#build", "l1", "l2")};
+  own.changes = {changed(upstream, "lib#build", "l1", "l2")};
   const auto nothing = [](const std::string&, const std::string&) -> std::optional<key::component_diff> {
     return std::nullopt;
   };
@@ -156,7 +156,7 @@ TEST_CASE("a dependency whose inputs were not recorded ends its chain, and a loo
   REQUIRE(roots.size() == 1);
   CHECK(roots[0].entries.empty());
   key::component_diff loop;
-  loop.entries = {changed(upstream, "lib#build", "l1", "l2"), changed(upstream, "app#build", "a1", "a2")};
+  loop.changes = {changed(upstream, "lib#build", "l1", "l2"), changed(upstream, "app#build", "a1", "a2")};
   CHECK(
       find_root_causes("app#build", loop, [&](const std::string&, const std::string&) { return std::optional(loop); }).empty());
 }
@@ -168,10 +168,10 @@ TEST_CASE("50,000 dependencies in a chain are followed within the bound") {
     ++asked;
     const auto n = std::stoul(before);
     key::component_diff d;
-    d.entries = {changed(key::component_kind::upstream, "t" + std::to_string(n + 1), std::to_string(n + 1), "x")};
+    d.changes = {changed(key::component_kind::upstream, "t" + std::to_string(n + 1), std::to_string(n + 1), "x")};
     return d;
   };
-  next.entries = {changed(key::component_kind::upstream, "t0", "0", "x")};
+  next.changes = {changed(key::component_kind::upstream, "t0", "0", "x")};
   CHECK(find_root_causes("t", next, look).empty());
   CHECK(asked == 10'000);
 }
