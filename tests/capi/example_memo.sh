@@ -2,6 +2,7 @@
 # examples/c/memo compiles, takes objects from its store, and says why it could not.
 set -eu
 memo=$1
+case $memo in /*) ;; *) memo=$PWD/$memo ;; esac
 cc=${CC:-cc}
 case $cc in *' '*) cc=cc ;; esac # a wrapped compiler is another command line
 work=$(mktemp -d)
