@@ -93,9 +93,9 @@ export class Workspace {
     this.git('commit', '-q', '--allow-empty', '-m', message);
   }
   /** Runs vx to its end. */
-  vx(args, { cwd = '', env = {}, input, timeout = 300_000 } = {}) {
+  vx(args, { cwd = '', env = {}, input, timeout = 300_000, uid } = {}) {
     const r = spawnSync(vxBin, args, {
-      cwd: this.path(cwd), env: cleanEnv(this.base, env), encoding: 'utf8', input: input ?? '', timeout, maxBuffer: 256 << 20,
+      cwd: this.path(cwd), env: cleanEnv(this.base, env), encoding: 'utf8', input: input ?? '', timeout, uid, gid: uid, maxBuffer: 256 << 20,
     });
     if (r.error) throw r.error;
     return { status: r.status, signal: r.signal, stdout: r.stdout, stderr: r.stderr, text: r.stdout + r.stderr };
@@ -120,7 +120,8 @@ export class Workspace {
   }
   /** `vx run ARGS --dry=json`: the plan, and each task's status and key by id. */
   plan(args, options = {}) {
-    const r = this.vx(['run', ...args, '--dry=json'], options);
+    const dashes = args.includes('--') ? args.indexOf('--') : args.length;
+    const r = this.vx(['run', ...args.slice(0, dashes), '--dry=json', ...args.slice(dashes)], options);
     const doc = JSON.parse(r.stdout);
     const status = {};
     const keys = {};
