@@ -53,7 +53,12 @@ status select_for(const catalog& c, const task_graph& g, std::uint32_t node, con
       in[i] = !e->negated;
     }
     const bool blanket = e->kind == entry::form::all_same || e->kind == entry::form::all_frontier;
-    if (matched || e->negated || !e->pattern || blanket) continue;
+    if (matched || e->negated || blanket) continue;
+    if (!e->pattern) {
+      // `^build` of a package without dependencies folds nothing by right; a project named and not depended on is a mistake.
+      if (e->kind != entry::form::project) continue;
+      return refuse(own.id, entry_place::inputs_tasks, quoted(raw) + " is no dependency of the task, so it would fold nothing: depend on it, or remove the entry");
+    }
     const hidden_member hidden = find_hidden(c, g, node, *e);
     if (hidden.member == nullptr) continue;
     return refuse(own.id, entry_place::inputs_tasks,

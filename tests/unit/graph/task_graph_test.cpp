@@ -384,6 +384,18 @@ TEST_CASE("named tasks and projects are exact, and refused with the nearest name
   CHECK(has(refusal(rootless, {"a#x"}), "root project"));
 }
 
+TEST_CASE("an exact pkg#task in inputs.tasks that is no dependency is refused; ^task of a package without dependencies is not") {
+  const auto with = [](std::vector<std::string> fold) {
+    return catalog_builder()
+        .project("a", {"lib"}, {{"t", {"^build"}, true, std::move(fold)}})
+        .project("lib", {}, {{"build", {}}, {"t", {"^build"}, true, std::vector<std::string>{"^build"}}})
+        .project("other", {}, {{"build", {}}})
+        .done();
+  };
+  CHECK(folded(build(with({"lib#build"}), {"a#t", "lib#t"}), "a#t") == "lib#build");
+  CHECK(refusal(with({"other#build"}), {"a#t"}).find("other#build") != std::string::npos);
+}
+
 TEST_CASE("probe 19: inputs.tasks picks the folded keys, last match wins, and order stays") {
   struct row {
     std::optional<std::vector<std::string>> fold;
