@@ -37,6 +37,7 @@ struct facts::impl {
   result<description> describe(const selector& s);
   result<description> describe_paths(std::vector<std::string> paths);
   std::optional<std::string> moved(const selector& s, const description& d, strictness how);
+  std::int64_t after_last_write(const std::vector<const file*>& files, const std::string& manifest_path) const;
 
   std::string root;
   unique_fd root_fd;

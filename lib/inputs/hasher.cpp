@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/clock.hpp"
+#include "base/mutation.hpp"
 #include "base/threads.hpp"
 #include "base/racy.hpp"
 
@@ -22,6 +23,7 @@ bool same_stamps(const fs::stat_info& a, const fs::stat_info& b) noexcept {
 
 bool fits(const cache::file_memo& row, const fs::stat_info& info) noexcept {
   std::int64_t mtime = 0, ctime = 0;
+  if (mutated("weak-memo")) return row.size == info.size && info.mtime.to_ns(mtime) && row.mtime_ns == mtime;
   return row.size == info.size && row.ino == info.ino && info.mtime.to_ns(mtime) && info.ctime.to_ns(ctime) &&
          row.mtime_ns == mtime && row.ctime_ns == ctime;
 }
@@ -29,6 +31,7 @@ bool fits(const cache::file_memo& row, const fs::stat_info& info) noexcept {
 std::uint8_t id_size(key::object_format f) noexcept { return f == key::object_format::sha1 ? 20 : 32; }
 
 std::string_view mode_prefix(const fs::stat_info& info) noexcept {
+  if (mutated("no-mode")) return "";
   if (info.kind == fs::kind::link) return "120000:";
   return (info.mode & 0100) != 0 ? "100755:" : "";
 }
@@ -107,8 +110,7 @@ hasher::fresh hasher::look(std::string_view path) const {
   return out;
 }
 
-void hasher::resolve_one(const job& j, const cache::file_memo* row, memo_rows& learned) {
-  const std::int64_t date = wall_ns();
+void hasher::resolve_one(const job& j, const cache::file_memo* row, std::int64_t date_ns, memo_rows& learned) {
   fresh f;
   key::oid id;
   bool from_memo = false;
@@ -121,7 +123,7 @@ void hasher::resolve_one(const job& j, const cache::file_memo* row, memo_rows& l
     f = look(j.path);
   }
   slot& s = *j.content;
-  s.date_ns = date;
+  s.date_ns = date_ns;
   s.error = f.error;
   s.length = static_cast<std::uint8_t>(std::min(f.identity.size(), sizeof s.text));
   std::copy_n(f.identity.data(), s.length, s.text);
@@ -158,7 +160,7 @@ void hasher::resolve(std::vector<job> jobs) {
     memo_rows learned;
     for (std::size_t i = begin; i < end; ++i) {
       const auto row = by_path.find(jobs[i].path);
-      resolve_one(jobs[i], row == by_path.end() ? nullptr : row->second, learned);
+      resolve_one(jobs[i], row == by_path.end() ? nullptr : row->second, now, learned);
     }
     std::erase_if(learned, [now](const cache::file_memo& m) { return fs::is_racy(fs::timestamp::from_ns(m.ctime_ns), now); });
     const std::lock_guard rows_lock(rows_mutex_);

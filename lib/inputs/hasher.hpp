@@ -34,12 +34,13 @@ class hasher {
   /// Fills every slot that is still unknown.
   void resolve(std::vector<job> jobs);
   fresh look(std::string_view path) const;
+  std::int64_t now_ns() const { return clock_.now_ns(); }
   /// Hands what was hashed since the last call to the memo.
   void flush();
 
  private:
   using memo_rows = std::vector<cache::file_memo>;
-  void resolve_one(const job& j, const cache::file_memo* row, memo_rows& learned);
+  void resolve_one(const job& j, const cache::file_memo* row, std::int64_t date_ns, memo_rows& learned);
   bool hash_file(std::string_view path, fs::stat_info& info, key::oid& id, fresh& out) const;
   memo_rows known_rows(const std::vector<job>& jobs) const;
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "base/racy.hpp"
@@ -23,9 +24,12 @@ constexpr unsigned k_stat_threads = 2;  // more only fight over the directory lo
 enum class on_disk : std::uint8_t { absent, untrusted, trusted, trusted_executable };
 
 bool agrees(const git::index_entry& e, const fs::stat_info& st) noexcept {
+  const bool same_mtime = static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
+  if (mutated("weak-stat")) return static_cast<std::uint32_t>(st.size) == e.size && same_mtime;
+  if (mutated("whole-seconds")) return static_cast<std::uint32_t>(st.size) == e.size && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec;
   return st.size < (std::uint64_t{1} << 32) && static_cast<std::uint32_t>(st.size) == e.size &&
          static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec &&
-         st.ctime.ns == e.ctime_ns && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
+         st.ctime.ns == e.ctime_ns && same_mtime;
 }
 
 class index_judge {
@@ -37,13 +41,16 @@ class index_judge {
   /// Conditions 1 to 4 of keys.md 9.
   on_disk judge(const git::index_entry& e, const fs::stat_info& st) const noexcept {
     if (st.kind != fs::kind::file && st.kind != fs::kind::link) return on_disk::absent;
+    if (mutated("trust-flags") && (e.assume_valid || e.skip_worktree)) return on_disk::trusted;
+    if ((mutated("any-stage") && e.stage != 0) || (mutated("trust-intent") && e.intent_to_add)) return on_disk::trusted;
     if (e.stage != 0 || e.assume_valid || e.skip_worktree || e.intent_to_add) return on_disk::untrusted;
     const bool link = st.kind == fs::kind::link;
     if (link != (e.mode == git::k_mode_link)) return on_disk::untrusted;
     if (!link && e.mode != git::k_mode_file && e.mode != git::k_mode_executable) return on_disk::untrusted;
-    if (!agrees(e, st) || fs::is_racy({e.ctime_sec, e.ctime_ns}, written_ns_)) return on_disk::untrusted;
+    if (!agrees(e, st) || (!mutated("whole-seconds") && fs::is_racy({e.ctime_sec, e.ctime_ns}, written_ns_))) return on_disk::untrusted;
     const bool executable = !link && (st.mode & 0100) != 0;
     if (!link && file_mode_ && executable != (e.mode == git::k_mode_executable)) return on_disk::untrusted;
+    if (mutated("index-mode")) return e.mode == git::k_mode_executable ? on_disk::trusted_executable : on_disk::trusted;
     return executable ? on_disk::trusted_executable : on_disk::trusted;
   }
 
@@ -57,7 +64,7 @@ std::size_t write_identity(const git::index_entry& e, std::uint8_t oid_size, on_
   static constexpr char k_digits[] = "0123456789abcdef";
   char* at = to;
   if (e.mode == git::k_mode_link) at = std::copy_n("120000:", 7, at);
-  if (state == on_disk::trusted_executable) at = std::copy_n("100755:", 7, at);
+  if (state == on_disk::trusted_executable && !mutated("no-mode")) at = std::copy_n("100755:", 7, at);
   for (std::uint8_t i = 0; i < oid_size; ++i) {
     const auto byte = static_cast<unsigned char>(e.oid[i]);
     *at++ = k_digits[byte >> 4];
@@ -82,10 +89,10 @@ class gatherer {
  public:
   gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
            start_listing& out)
-      : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), bytes_(bytes), out_(out) {}
+      : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), bytes_(bytes), out_(out), clock_(root_fd) {}
 
   void run() {
-    out_.started_ns = wall_ns();
+    out_.started_ns = clock_.now_ns();
     out_.listed_ns = out_.started_ns;
     if (!with_git()) {
       if (!out_.trouble) walk();
@@ -129,6 +136,7 @@ class gatherer {
 
   /// A root without any file: empty, or one that the enclosing repository ignores.
   bool empty_or_refused(bool known) {
+    if (mutated("empty-listing")) return true;
     if (!known || out_.trouble || !out_.notice.empty()) return false;
     const tree_context tree = context();
     if (!out_.repo->prefix.empty()) {
@@ -151,7 +159,7 @@ class gatherer {
     auto settings = git::read_settings(*out_.program, *out_.repo);
     if (!settings) return refuse(std::move(settings).error());
     out_.settings = std::move(*settings);
-    out_.listed_ns = wall_ns();
+    out_.listed_ns = clock_.now_ns();
     auto index = git::read_index(*out_.program, *out_.repo, cancel_);
     if (!index) return refuse(std::move(index).error());
     out_.index = std::move(*index);
@@ -167,7 +175,7 @@ class gatherer {
   void stat_tracked() {
     const std::vector<git::index_entry>& entries = out_.index.entries;
     states_.resize(entries.size());
-    out_.dirs_ns = wall_ns();
+    out_.dirs_ns = clock_.now_ns();
     const index_judge judge(out_.index, out_.settings.file_mode);
     const unsigned threads = entries.size() > k_parallel_from ? std::min(usable_cpus(), k_stat_threads) : 1;
     std::mutex mutex;
@@ -274,6 +282,7 @@ class gatherer {
   const cancel_token* cancel_;
   pool& bytes_;
   start_listing& out_;
+  file_clock clock_;
   std::vector<on_disk> states_;     // by index entry
   std::vector<std::string> links_;  // gitlinks and untracked repositories
   dropped_names untracked_names_;

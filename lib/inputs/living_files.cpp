@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "inputs/names.hpp"
 
@@ -40,7 +41,7 @@ table_ptr living_files::as_it_is() const {
 // Death -----------------------------------------------------------------------------------------------------------------
 
 void living_files::forget_paths(const std::vector<std::string>& paths) {
-  if (paths.empty()) return;
+  if (paths.empty() || mutated("no-marks")) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& p : paths) {
     if (p.starts_with('/')) {  // outside the root: no table holds it
@@ -59,6 +60,7 @@ void living_files::forget_paths(const std::vector<std::string>& paths) {
 }
 
 void living_files::forget_region(std::string dir, nested_dirs nested) {
+  if (mutated("keep-facts")) return;
   region r{std::move(dir), std::move(nested)};
   const std::lock_guard lock(mutex_);
   for (auto at = outside_.begin(); at != outside_.end();) at = r.covers(at->first) ? outside_.erase(at) : std::next(at);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "inputs/names.hpp"
 #include "inputs/stamps.hpp"
@@ -13,6 +14,7 @@ enum class nested_kind : std::uint8_t { own_git, walk, skip };
 
 /// What lies at a directory that the outer repository names but does not list.
 nested_kind classify(const tree_context& tree, const std::string& dir) {
+  if (mutated("skip-nested")) return nested_kind::skip;
   if (!fs::exists_at(tree.root_fd, dir + "/.git")) return nested_kind::walk;
   const std::string absolute = path::join(tree.root, dir);
   const auto found = git::find_repository(*tree.git, absolute);

@@ -1,6 +1,7 @@
 // From a declaration to files and identities (keys.md 15, config.md 12).
 #include <algorithm>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "inputs/facts_impl.hpp"
@@ -45,7 +46,7 @@ void pick_project(const selector& s, const table& t, picks& out) {
   for (std::size_t i = range.first; i < range.second; ++i) {
     const file& f = t.files[i];
     const std::string_view below = in_project(f.path, s.project_dir);
-    if (nested.holds(below) || (!everything && !s.files.match(below)) || own.hold_in_project(f.path, below)) continue;
+    if ((nested.holds(below) && !mutated("no-fence")) || (!everything && !s.files.match(below)) || own.hold_in_project(f.path, below)) continue;
     out.push_back(&f);
   }
 }
@@ -103,7 +104,7 @@ std::vector<std::string> idle_literals(const glob::matcher& m, std::string_view 
 result<facts::impl::picked> facts::impl::pick(const selector& s) {
   for (int attempt = 0;; ++attempt) {
     picked p;
-    if (s.has_workspace_files) {
+    if (s.has_workspace_files && !mutated("no-workspace-files")) {
       VX_TRY_LET(p.workspace, living.of_workspace());
     }
     VX_TRY_LET(p.project, living.of_project(s.project_dir));
@@ -128,6 +129,10 @@ result<facts::impl::picked> facts::impl::pick(const selector& s) {
         const file& f = p.workspace->files[at];
         if (!own.hold(f.path)) shared.push_back(&f);
       }
+    }
+    if (mutated("idle-literal")) {
+      p.files = unite(std::move(own_files), shared);
+      return p;
     }
     literal_check check{tree, living, s, *p.project, p.workspace.get()};
     bool stale = false;

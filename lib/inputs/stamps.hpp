@@ -41,7 +41,7 @@ class prober {
   bool real_ = true;
 };
 
-/// Wall clock for comparisons with a file's ctime: the file system's own where it is not this machine's (keys.md 12.3).
+/// The clock for comparisons with a file's ctime: the file system's own where it is not this machine's (keys.md 12.3).
 class file_clock {
  public:
   /// `root_fd` must stay open. On a network file system a probe file below `<root>/.vx` is rewritten for each reading.

@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/racy.hpp"
 #include "cache/index.hpp"
@@ -77,7 +78,7 @@ class trust_keeper {
       : tree_(tree), listing_(listing), memo_(memo), bytes_(bytes) {}
 
   status run() {
-    if (!listing_.from_git || listing_.index.entries.empty()) return {};
+    if (!listing_.from_git || listing_.index.entries.empty() || mutated("no-trust-checks")) return {};
     if (listing_.settings.converts_all) {
       distrust_all();
       return {};
@@ -126,6 +127,7 @@ class trust_keeper {
   // Blob sizes -----------------------------------------------------------------------------------------------------
 
   status check_sizes() {
+    if (mutated("no-blob-size")) return {};
     const digest128 name = verdict_name("vx-sizes-1\n", "");
     std::vector<bool> hit;
     if (memo_ != nullptr && index_at_rest()) {
@@ -179,6 +181,7 @@ class trust_keeper {
   /// Directories of the tree with a .gitattributes on disk, ignored ones included. Their absence is remembered by the stamps of
   /// all directories: a file can't appear in one without moving its ctime.
   std::vector<std::string> attribute_dirs() {
+    if (mutated("no-disk-attributes")) return {};
     std::string stamps;
     bool settled = true;
     for (const prober::dir_stamp& d : listing_.dirs) {
@@ -248,6 +251,7 @@ class trust_keeper {
 
   status check_attributes() {
     std::vector<std::string> sources = git::outside_attribute_sources(*listing_.repo, listing_.settings);
+    if (mutated("no-global-attributes")) sources.clear();
     for (const std::string& dir : attribute_dirs()) sources.push_back(path::join(path::join(tree_.root, dir), k_attributes));
     if (sources.empty() && !index_has_attributes()) return {};
     const std::string before = source_bytes(sources);

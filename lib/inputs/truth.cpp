@@ -1,9 +1,12 @@
 // Is what the key says still what the command read? (keys.md 17)
 #include <algorithm>
+#include <chrono>
 #include <deque>
+#include <thread>
 #include <unordered_set>
 
 #include "base/clock.hpp"
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/racy.hpp"
 #include "inputs/facts_impl.hpp"
@@ -13,17 +16,17 @@ namespace vx::inputs {
 namespace {
 
 constexpr std::int64_t k_ms = 1'000'000;
-constexpr std::int64_t k_tick_ns = 10 * k_ms;  // the kernel stamps up to one tick behind the wall clock
+constexpr std::int64_t k_longest_tick_ns = 20 * k_ms;
 
 std::int64_t stamp_ns(fs::timestamp t) noexcept {
   std::int64_t ns = 0;
   return t.to_ns(ns) ? ns : INT64_MAX;  // beyond the range: as if just written
 }
 
-/// Written at or after `since`, as far as the stamp's grain can tell.
+/// Written at or after `since` (of the clock that stamps files), as far as the stamp's grain can tell.
 bool written_since(fs::timestamp ctime, std::int64_t since_ns) noexcept {
   const std::int64_t grain = fs::racy_window_ns(ctime) - 50 * k_ms;
-  return stamp_ns(ctime) >= since_ns - k_tick_ns - grain;
+  return stamp_ns(ctime) >= since_ns - grain;
 }
 
 /// Perhaps written after a fact of this date.
@@ -139,7 +142,6 @@ std::vector<std::string> absent_literals(const selector& s, int root_fd) {
 
 result<facts::description> facts::impl::describe(const selector& s) {
   description d;
-  d.described_ns = wall_ns();
   VX_TRY_LET(picked p, pick(s));
   VX_TRY_LET(d.files, describe_files(p));
   auto base = std::make_shared<truth_base>();
@@ -162,12 +164,12 @@ result<facts::description> facts::impl::describe(const selector& s) {
   base->project = p.project;
   base->workspace = p.workspace;
   d.dirs = base;
+  d.described_ns = after_last_write(p.files, path::join(s.project_dir, "package.json"));
   return d;
 }
 
 result<facts::description> facts::impl::describe_paths(std::vector<std::string> paths) {
   description d;
-  d.described_ns = wall_ns();
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   auto base = std::make_shared<truth_base>();
@@ -186,7 +188,32 @@ result<facts::description> facts::impl::describe_paths(std::vector<std::string> 
   VX_TRY_LET(d.files, describe_files(p));
   for (const file* f : p.files) base->dates.push_back(f->content != nullptr ? f->content->date_ns : listing.listed_ns);
   d.dirs = base;
+  d.described_ns = after_last_write(p.files, {});
   return d;
+}
+
+/// Now, in a tick in which no input was written: what the task ahead wrote a moment ago could not be told from what this one is
+/// about to write. Facts are older than this moment; a write in between is judged by its bytes.
+std::int64_t facts::impl::after_last_write(const std::vector<const file*>& files, const std::string& manifest_path) const {
+  std::int64_t last = INT64_MIN;
+  prober probe(root_fd.get());
+  const auto look = [&](std::string_view path) {
+    fs::stat_info info;
+    std::int64_t at = 0;
+    if (probe.probe(path, info) && info.ctime.to_ns(at)) last = std::max(last, at);
+  };
+  for (const file* f : files) {
+    if (f->content != nullptr) look(f->path);  // an id of the index is of a file older than the index
+  }
+  if (!manifest_path.empty()) look(manifest_path);
+  std::int64_t now = hash.now_ns();
+  while (last >= now && last - now < k_longest_tick_ns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::int64_t next = hash.now_ns();
+    if (next < now) break;  // no clock, or one that steps back: doubt
+    now = next;
+  }
+  return now;
 }
 
 namespace {
@@ -298,9 +325,10 @@ class added_files {
 }  // namespace
 
 std::optional<std::string> facts::impl::moved(const selector& s, const description& d, strictness how) {
-  if (how == strictness::unchecked) return std::nullopt;
+  if (how == strictness::unchecked || mutated("no-truth-check")) return std::nullopt;
+  if (mutated("by-bytes")) how = strictness::mutable_;
   const auto& base = *static_cast<const truth_base*>(d.dirs.get());
-  const bool clock_back = wall_ns() - mono_ns() < clock_offset_ns - 50 * k_ms;
+  const bool clock_back = !mutated("no-clock-step") && wall_ns() - mono_ns() < clock_offset_ns - 50 * k_ms;
   file_judge judge(hash, root_fd.get(), d.described_ns, how, clock_back);
   for (std::size_t i = 0; i < d.files.items.size(); ++i) {
     const key::input_item& item = d.files.items[i];
@@ -311,6 +339,7 @@ std::optional<std::string> facts::impl::moved(const selector& s, const descripti
     if (judge.moved(manifest_path, *base.manifest, base.manifest_date_ns)) return manifest_path;
   }
 
+  if (mutated("no-added-files")) return std::nullopt;
   added_files added(s, tree, living, *base.project, base.workspace.get(), listing.listed_ns);
   for (const truth_base::dir& dir : base.dirs) {
     fs::stat_info info;

@@ -39,12 +39,13 @@ result<void> key_table::fill(std::uint32_t node, const inputs::selected& files, 
     const std::string* v = p_.h->env.find(name);
     m.env.push_back({name, v == nullptr ? std::nullopt : std::optional<std::string>(*v)});
   }
+  const auto asker = !late_probes_.empty() && late_probes_[node] ? std::optional<std::uint32_t>(node) : std::nullopt;
   for (const std::string& command : config.input_runtime) {
-    VX_TRY_LET(key::probe_item item, probes_.ask(t.project->dir, command, false));
+    VX_TRY_LET(key::probe_item item, probes_.ask(t.project->dir, command, false, asker));
     m.runtime.push_back(std::move(item));
   }
   for (const std::string& command : config.input_workspace_runtime) {
-    VX_TRY_LET(key::probe_item item, probes_.ask({}, command, true));
+    VX_TRY_LET(key::probe_item item, probes_.ask({}, command, true, asker));
     m.ws_runtime.push_back(std::move(item));
   }
   for (const std::uint32_t dep : p_.graph.folded[node]) m.upstream.push_back(keys_[dep].key);

@@ -43,7 +43,8 @@ class key_table {
   /// Back to "not derived": the key must be taken again when the task's turn comes.
   void forget(std::uint32_t node) { keys_[node] = node_key{}; }
 
-  probe_runner& probes() noexcept { return probes_; }
+  /// Nodes whose probes wait for their dependencies, by node (stability::late_probes).
+  void set_late_probes(const std::vector<bool>& late) { late_probes_ = late; }
   /// Asks every probe of the given nodes beforehand, several at a time.
   void warm_probes(const std::vector<std::uint32_t>& nodes);
 
@@ -54,6 +55,7 @@ class key_table {
 
   prepared& p_;
   probe_runner probes_;
+  std::vector<bool> late_probes_;
   std::vector<node_key> keys_;
 };
 

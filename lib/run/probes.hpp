@@ -3,6 +3,7 @@
 
 #include <future>
 #include <map>
+#include <optional>
 #include <mutex>
 #include <string>
 #include <tuple>
@@ -20,12 +21,12 @@ class probe_runner {
 
   /// `project_dir` is the working directory; for a workspace probe it is "" and only the root's bin directory leads PATH.
   /// A failed probe is a failure naming the command and the cause; it is remembered as well. Thread-safe; concurrent askers wait.
-  result<key::probe_item> ask(const std::string& project_dir, const std::string& command, bool workspace_probe);
-  /// Forgets an answer, for a task whose unfolded dependency may have written what the probe reads.
-  void forget(const std::string& project_dir, const std::string& command, bool workspace_probe);
+  /// `asker`: a task whose probes are answered for it alone, after the dependencies that may write what they read.
+  result<key::probe_item> ask(const std::string& project_dir, const std::string& command, bool workspace_probe,
+                              std::optional<std::uint32_t> asker = {});
 
  private:
-  using name = std::tuple<bool, std::string, std::string>;
+  using name = std::tuple<bool, std::string, std::string, std::optional<std::uint32_t>>;
   result<key::probe_item> run(const std::string& project_dir, const std::string& command, bool workspace_probe) const;
 
   const host& host_;

@@ -114,6 +114,7 @@ struct active_run::impl {
     context = out->active() || !p->tasks.empty() ? read_context(*p) : run_context{};
     if (out->active()) out->event(run_start_record(*s, context, real_tasks(false), real_tasks(true)));
     s->judged = judge_stability(*p);
+    s->keys.set_late_probes(s->judged.late_probes);
     run_early_pass(*s);
     coordinator graph(*s);
     bool started = true;

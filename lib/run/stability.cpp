@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 
 namespace vx::run {
@@ -18,6 +19,7 @@ class judge {
     out_.stable.assign(n_, true);
     out_.tier_allowed.assign(n_, true);
     out_.shares_outputs.assign(n_, false);
+    out_.late_probes.assign(n_, false);
   }
 
   stability run() {
@@ -27,6 +29,7 @@ class judge {
     same_project_outputs();
     ignore_file_writers();
     unfolded_upstreams();
+    probes_behind_uncached();
     propagate();
     return std::move(out_);
   }
@@ -52,6 +55,7 @@ class judge {
 
   /// Clause 5: an uncached or persistent command may write anywhere in its project.
   void undeclared_writers() {
+    if (mutated("no-write-reach")) return;
     std::map<std::uint32_t, std::vector<std::uint32_t>> writers;
     for (std::uint32_t i = 0; i < n_; ++i)
       if (config(i).has_exec && !config(i).has_cache && !p_.graph.edges.dependents(i).empty()) writers[project(i)].push_back(i);
@@ -90,6 +94,7 @@ class judge {
 
   /// Clauses 3 and 4, and the tier's exclusions: outputs that land outside their own project.
   void workspace_outputs() {
+    if (mutated("no-clause-4")) return;
     std::vector<std::uint32_t> mark(n_, 0);
     std::vector<std::uint32_t> barred;
     std::uint32_t stamp = 0;
@@ -131,8 +136,8 @@ class judge {
         if (project(reader) != owner || p_.tasks[reader].selector == nullptr) continue;
         for (const std::uint32_t w : nodes) {
           if (w == reader) continue;
-          if (meets_inputs(w, reader)) out_.stable[reader] = false;
-          if (!shares(w, reader)) continue;
+          if (!mutated("no-clause-1") && meets_inputs(w, reader)) out_.stable[reader] = false;
+          if (!shares(w, reader) || mutated("no-clause-2")) continue;
           out_.stable[reader] = false;
           out_.shares_outputs[reader] = true;
           barred.push_back(reader);
@@ -159,28 +164,48 @@ class judge {
 
   /// Clause 9: a written .gitignore or .gitattributes decides which files below it are read, and whether git may be believed.
   void ignore_file_writers() {
+    const auto rules = glob::matcher::compile({"**/.gitignore", "**/.gitattributes"});
+    if (!rules || mutated("no-clause-9")) return;
     std::vector<std::uint32_t> mark(n_, 0);
     std::uint32_t stamp = 0;
     for (std::uint32_t i = 0; i < n_; ++i) {
-      if (p_.tasks[i].scope == nullptr || !may_write_ignore_file(*p_.tasks[i].scope)) continue;
-      for_dependants(i, mark, ++stamp, [&](std::uint32_t reader) { out_.stable[reader] = false; });
+      if (p_.tasks[i].scope == nullptr) continue;
+      for (const std::string& dir : governed_dirs(*p_.tasks[i].scope, *rules)) {
+        for_dependants(i, mark, ++stamp, [&](std::uint32_t reader) {
+          if (reads_below(dir, reader)) out_.stable[reader] = false;
+        });
+      }
     }
   }
 
-  static bool may_write_ignore_file(const cache::output_scope& scope) {
+  /// Root-relative directories below which a rule file of the outputs may decide. One inside an owned tree governs only that tree.
+  static std::vector<std::string> governed_dirs(const cache::output_scope& scope, const glob::matcher& rules) {
+    std::vector<std::string> out;
     for (const glob::matcher* m : {&scope.files_match, &scope.workspace_match}) {
-      // A file right at a directory that holds sources; one inside an owned subtree governs only that subtree.
-      if (m->positive(".gitignore") || m->positive(".gitattributes")) return true;
+      const std::string& base = m == &scope.files_match ? scope.project_dir : std::string();
       for (const glob::pattern& p : m->positives()) {
+        if (p.text.ends_with("/**") && p.text.size() == p.prefix.size() + 3) continue;
         const std::string_view name = path::base_name(p.text);
-        if (name == ".gitignore" || name == ".gitattributes") return true;
+        const bool tree = p.literal && name != ".gitignore" && name != ".gitattributes";
+        if (tree || std::none_of(rules.positives().begin(), rules.positives().end(), [&](const glob::pattern& r) { return glob::may_meet(p, r); })) continue;
+        out.push_back(path::join(base, p.literal ? path::parent(p.text) : std::string_view(p.prefix)));
       }
     }
-    return false;
+    return out;
+  }
+
+  bool reads_below(const std::string& dir, std::uint32_t node) const {
+    const std::string& own = p_.tasks[node].project->dir;
+    if (dir.empty() || path::is_within(own, dir)) return true;
+    const inputs::selector* s = p_.tasks[node].selector.get();
+    if (s == nullptr) return path::is_within(dir, own);
+    if (path::is_within(dir, own) && s->files.may_match_below(path::relative_to(dir, own))) return true;
+    return s->has_workspace_files && s->workspace_files.may_match_below(dir);
   }
 
   /// Clauses 6 and 7: an upstream that the key does not fold may rewrite what this task or its probes read.
   void unfolded_upstreams() {
+    if (mutated("no-clause-6") || mutated("no-clause-7")) return;
     std::vector<bool> filtered(n_, false);
     for (const std::uint32_t i : p_.graph.edges.topological_order()) {
       if (p_.graph.folded[i].size() != p_.graph.edges.deps(i).size()) filtered[i] = true;
@@ -190,7 +215,23 @@ class judge {
     std::size_t walks = 0;
     for (std::uint32_t i = 0; i < n_; ++i) {
       if (!filtered[i]) continue;
-      if (++walks > k_max_walks || reached_by_unfolded(i)) out_.stable[i] = false;
+      if (++walks <= k_max_walks && !reached_by_unfolded(i)) continue;
+      out_.stable[i] = false;
+      out_.late_probes[i] = has_probes(i);
+    }
+  }
+
+  bool has_probes(std::uint32_t node) const { return !config(node).input_runtime.empty() || !config(node).input_workspace_runtime.empty(); }
+
+  /// Clause 7 again: what an uncached command leaves behind follows from no key, folded or not.
+  void probes_behind_uncached() {
+    std::vector<bool> behind(n_, false);
+    for (const std::uint32_t i : p_.graph.edges.topological_order()) {
+      for (const std::uint32_t d : p_.graph.edges.deps(i))
+        if (behind[d] || (config(d).has_exec && !config(d).has_cache)) behind[i] = true;
+      if (!behind[i] || !has_probes(i)) continue;
+      out_.stable[i] = false;
+      out_.late_probes[i] = true;
     }
   }
 
@@ -213,11 +254,10 @@ class judge {
 
   bool reached_by_unfolded(std::uint32_t node) const {
     const workspace::task_config& c = config(node);
-    const bool has_probes = !c.input_runtime.empty() || !c.input_workspace_runtime.empty();
     const std::vector<bool> all = closure_of(node, false), folded = closure_of(node, true);
     for (std::uint32_t u = 0; u < n_; ++u) {
       if (!all[u] || folded[u] || !config(u).has_exec) continue;
-      if (has_probes || project(u) == project(node) || !c.input_workspace_files.empty() || !config(u).input_workspace_files.empty()) return true;
+      if (has_probes(node) || project(u) == project(node) || !c.input_workspace_files.empty() || !config(u).input_workspace_files.empty()) return true;
     }
     return false;
   }

@@ -14,6 +14,8 @@ struct stability {
   /// rules.exclusiveOutputs is off and the task's outputs overlap a dependency's: it runs every time and is not stored, because
   /// neither its clean nor its restore could be told apart from the other's.
   std::vector<bool> shares_outputs;
+  /// A dependency may write what the task's probes read: they are answered after it, for this task alone.
+  std::vector<bool> late_probes;
 };
 
 stability judge_stability(const prepared& p);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "cache/outputs.hpp"
@@ -170,7 +171,7 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   out.wall_end_ns = out.wall_start_ns + out.duration_ns;
   if (out.status == task_status::failed) return out;
   // Nearly every entry begins with a file: the question costs nothing then.
-  if ((hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
+  if (!mutated("mute-hit") && (hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
   if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
   const std::lock_guard lock(s_.ends_mutex);
   s_.used.push_back(hit.entry.key);
@@ -204,7 +205,7 @@ void task_runner::warn_unmatched_outputs(std::uint32_t node) {
 bool task_runner::clean(std::uint32_t node, task_outcome& out) {
   result<std::vector<std::string>> removed = cache::clean_outputs(*s_.p.tasks[node].scope);
   if (removed) {
-    s_.p.facts->forget_paths(*removed);
+    if (!mutated("no-clean-marks")) s_.p.facts->forget_paths(*removed);
     return true;
   }
   fail_unrun(node, out, removed.error().message);
@@ -250,7 +251,7 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   const exec::spawn_result last = attempts(node, cleans, log, out);
   finished();
   if (s_.cancel.requested() && (last.cancelled || last.exit_code != 0)) out.status = task_status::aborted;
-  if (s_.cancel.requested() && out.status == task_status::success) out.status = task_status::aborted;
+  if (s_.cancel.requested() && out.status == task_status::success && !mutated("signalled-passes")) out.status = task_status::aborted;
   if (!t.config->has_cache) after_uncached(node);
   watch_fingerprint(node);
   if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, log, end);
@@ -299,11 +300,11 @@ exec::spawn_result task_runner::attempts(std::uint32_t node, bool cleans, attemp
 
 std::string_view task_runner::reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described) {
   if (!s_.p.may_write(node) || !s_.p.request.policy.local_write || s_.judged.shares_outputs[node]) return "policy";
-  if (tainted) return "tainted";
-  if (!s_.p.schedule.folds_dropped.empty() && s_.p.schedule.folds_dropped[node]) return "excluded-deps";
+  if (tainted && !mutated("no-taint")) return "tainted";
+  if (!mutated("save-dropped") && !s_.p.schedule.folds_dropped.empty() && s_.p.schedule.folds_dropped[node]) return "excluded-deps";
   if (!s_.keys.known(node)) return "unkeyed-upstream";
   for (const std::uint32_t dep : s_.p.graph.folded[node])
-    if (s_.unkeyed[dep] != 0) return "unkeyed-upstream";
+    if (s_.unkeyed[dep] != 0 && !mutated("no-unkeyed")) return "unkeyed-upstream";
   if (s_.fingerprint_moved) return "fingerprint-moved";
   if (!described || s_.keys.at(node).incomplete || described->files.incomplete) return "inputs-moved";
   const result<digest128> again = s_.keys.again(node, described->files);
@@ -379,7 +380,7 @@ void task_runner::after_uncached(std::uint32_t node) {
 }
 
 void task_runner::watch_fingerprint(std::uint32_t node) {
-  if (!s_.p.tasks[node].project->dir.empty() || s_.fingerprint_moved) return;
+  if (!s_.p.tasks[node].project->dir.empty() || s_.fingerprint_moved || mutated("no-fingerprint-watch")) return;
   const result<workspace::fingerprint> now = workspace::read_fingerprint(s_.p.h->root);
   if (now && now->digest == s_.p.fingerprint.digest) return;
   s_.fingerprint_moved = true;
