@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/racy.hpp"
 #include "cache/outputs.hpp"
@@ -25,7 +26,7 @@ bool rows_in_place(const output_scope& scope, space which, const output_row* beg
   stat_anchor at(base_of(scope, which), static_cast<std::size_t>(end - begin));
   fs::stat_info st;
   for (const output_row* r = begin; r != end; ++r, ++stamps) {
-    if (!at.look(r->path, st) || !matches_row(*r, st) || !matches_stamp(*r, *stamps, st)) return false;
+    if (!at.look(r->path, st) || !matches_row(*r, st) || (!mutated("no-stamps") && !matches_stamp(*r, *stamps, st))) return false;
   }
   return true;
 }
@@ -49,6 +50,7 @@ bool plain_ancestors(stat_anchor& at, const std::string& path, std::string& know
 }
 
 bool snapshot_holds(const output_scope& scope, const std::string& blob) {
+  if (mutated("snapshot-always")) return true;
   const auto dirs = decode_dirs(blob);
   if (!dirs || dirs->empty()) return false;
   stat_anchor at(base_of(scope, space::project), dirs->size());
@@ -109,6 +111,7 @@ bool root_row(const scope_space& s, const scope_space::root& root, int base, dir
 
 bool is_current(const output_scope& scope, const std::vector<output_row>& rows, const std::vector<output_stamp>& stamps,
                 const std::string& snapshot) {
+  if (mutated("always-current")) return true;
   if (stamps.size() != rows.size()) return false;
   const output_row* begin = rows.data();
   const output_row* middle = first_workspace_row(rows);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "cache/tree_access.hpp"
 
@@ -66,7 +67,7 @@ class walker {
 
   result<unique_fd> open(const std::string& dir) {
     auto fd = open_beneath(base_, dir, O_RDONLY | O_DIRECTORY);
-    if (fd || fd.error().sys != EACCES || !options_.unlock || dir.empty()) return fd;
+    if (fd || fd.error().sys != EACCES || !options_.unlock || mutated("no-unlock") || dir.empty()) return fd;
     parent_cache parents(base_);
     VX_TRY_LET(const int parent, parents.of(dir));
     VX_TRY(chmod_no_follow(parent, std::string(path::base_name(dir)), 0700));
@@ -79,7 +80,7 @@ class walker {
     if (!fd) return gone(fd.error().sys) ? status{} : fail(std::move(fd).error());
     VX_TRY_LET(const fs::stat_info st, fs::fstat_fd(fd->get()));
     const bool owned = !dir.empty() && scope_.owns(dir);
-    if (options_.unlock && owned && (st.mode & 0700) != 0700) ::fchmod(fd->get(), (st.mode & 0777) | 0700);
+    if (options_.unlock && owned && !mutated("no-unlock") && (st.mode & 0700) != 0700) ::fchmod(fd->get(), (st.mode & 0777) | 0700);
     auto entries = fs::list_dir_fd(fd->get());
     if (!entries) return fail_sys(entries.error().sys, "cannot list", scope_.from_root(dir));
     if (owned || options_.passed_dirs) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/fs.hpp"
+#include "base/mutation.hpp"
 #include "cache/dir_listing.hpp"
 #include "cache/store_impl.hpp"
 
@@ -113,7 +114,7 @@ class pruner {
  private:
   /// ".tmp-<host>-<pid>-<random>", one hour old; on this host only when its process is dead.
   bool is_dead_temporary(const store_file& f, std::int64_t dir_now_ns) const {
-    if (!f.name.starts_with(".tmp-") || f.mtime_ns > dir_now_ns - k_hour) return false;
+    if (!f.name.starts_with(".tmp-") || f.mtime_ns > (mutated("prune-local-clock") ? now_ : dir_now_ns) - k_hour) return false;
     const std::string mine = ".tmp-" + host_ + "-";
     if (!f.name.starts_with(mine)) return true;
     int pid = 0;

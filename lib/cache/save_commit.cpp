@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/fs.hpp"
+#include "base/mutation.hpp"
 #include "cache/store_impl.hpp"
 
 namespace vx::cache {
@@ -40,6 +41,8 @@ void store::impl::commit(pending_save& p) {
 }
 
 void store::impl::commit_batch(const std::vector<pending_save*>& batch) {
+  if (mutated("early-rename"))
+    for (pending_save* p : batch) place(*p);
   const auto lock = use_db();
   const auto give_up = [&](const std::string& why) {
     // Backwards: two saves of one key stack their asides.
@@ -62,7 +65,7 @@ void store::impl::commit_batch(const std::vector<pending_save*>& batch) {
   for (pending_save* p : batch) {
     if (batch.size() > 1 && !db.exec("SAVEPOINT one")) return give_up(reason());
     // The bytes become visible only while the write lock is held: no other writer's rows can meet them.
-    p->landed = place(*p) && write_rows(*p, now);
+    p->landed = (p->placed || place(*p)) && write_rows(*p, now);
     if (!p->landed) {
       if (p->error.empty()) p->error = reason();
       db_failed();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "cache/limits.hpp"
 
@@ -29,7 +30,7 @@ bool any_component(std::string_view path, F&& f) noexcept {
 }
 
 bool has_node_modules(std::string_view path) noexcept {
-  return path.find("node_modules") != std::string_view::npos &&
+  return !mutated("node-modules-outputs") && path.find("node_modules") != std::string_view::npos &&
          any_component(path, [](std::string_view c) { return c == "node_modules"; });
 }
 
@@ -91,7 +92,7 @@ bool scope_space::fenced(std::string_view path) const noexcept {
 }
 
 bool scope_space::owns(std::string_view path) const noexcept {
-  if (path.empty() || is_walled(path) || fenced(path) || match_->negative(path)) return false;
+  if (path.empty() || is_walled(path) || fenced(path) || (match_->negative(path) && !mutated("no-output-negation"))) return false;
   if (has_node_modules(path)) {
     return std::any_of(match_->positives().begin(), match_->positives().end(),
                        [&](const glob::pattern& p) { return has_node_modules(p.text) && glob::matches(p, path); });

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/fs.hpp"
+#include "base/mutation.hpp"
 #include "cache/key_list.hpp"
 #include "cache/row_blobs.hpp"
 #include "cache/store_impl.hpp"
@@ -88,7 +89,7 @@ void store::impl::check_files(const std::vector<digest128>& keys, bool outputs, 
     struct ::stat st;
     const int rc = ::fstatat(dir.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW);
     const bool whole = rc == 0 && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == out[i]->entry.artifact_bytes;
-    if (whole) {
+    if (whole || mutated("row-is-enough")) {
       if (outputs) fresh.emplace_back(&*out[i], static_cast<std::int64_t>(st.st_mtime));
       continue;
     }

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/fs.hpp"
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "cache/owned_walk.hpp"
@@ -71,6 +72,7 @@ class space_swap {
 
   /// `may_stay`: a directory that still holds what is not ours.
   status remove(found& f, bool dir, bool may_stay) {
+    if (mutated("keep-strays") && row_at(f.path) == nullptr) return {};
     const auto parent = parents_->of(f.path);
     if (!parent) return parent.error().sys == ENOENT ? status{} : trouble(parent.error().sys, f.path);
     const status done = fs::unlink_at(*parent, std::string(path::base_name(f.path)), dir);
@@ -243,7 +245,7 @@ void take_stamps(const swap_request& q, std::size_t begin, std::size_t end, cons
     const output_row& r = (*q.rows)[i];
     const auto st = fs::lstat_at(swap.base(), r.path);
     if (!st) continue;
-    if (r.kind == 'f' && st->kind == fs::kind::file && st->ino != (*q.staged)[i].ino && !out.folded) {
+    if (r.kind == 'f' && st->kind == fs::kind::file && st->ino != (*q.staged)[i].ino && !out.folded && !mutated("no-case-check")) {
       const std::string rival = rival_of(q, st->ino);
       if (rival != "another output") {
         out.folded = true;

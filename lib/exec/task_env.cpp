@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 
 namespace vx::exec {
@@ -51,6 +52,7 @@ std::string prefixed_path(const std::vector<std::string>& dirs, const std::strin
 
 task_environment build_task_environment(const environment& host, const env_request& request) {
   environment env;
+  if (mutated("leaky-env")) env = host;
   for (const std::string_view name : k_allowlist) {
     if (const std::string* value = host.find(name)) env.set(std::string(name), *value);
   }
@@ -75,6 +77,7 @@ task_environment build_task_environment(const environment& host, const env_reque
 std::vector<std::string> build_probe_environment(const environment& host, const std::string& root,
                                                  const std::string& project_dir, bool project) {
   environment env = host;
+  if (mutated("probe-path")) return env.to_block();
   env.set("PATH", prefixed_path(bin_directories(root, project_dir, project, nullptr), host.find("PATH")));
   return env.to_block();
 }

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "git/git.hpp"
+#include "base/mutation.hpp"
 
 namespace vx::git {
 namespace {
@@ -37,7 +38,8 @@ std::optional<program> program::find(const environment& env) {
   p.path_ = find_program(env, "git");
   if (p.path_.empty()) return std::nullopt;
   p.env_ = env;
-  for (const char* name : k_local_variables) p.env_.unset(name);
+  if (!mutated("inherit-git-env"))
+    for (const char* name : k_local_variables) p.env_.unset(name);
   for (const char* name : k_pathspec_variables) p.env_.unset(name);
   p.env_.set("LC_ALL", "C");
   p.env_.set("GIT_NO_LAZY_FETCH", "1");
@@ -50,7 +52,8 @@ std::optional<program> program::find(const environment& env) {
 subprocess_options program::options(const std::string& dir, const std::vector<std::string>& args) const {
   subprocess_options o;
   o.program = path_;
-  o.args = {"--no-optional-locks", "-c", "core.fsmonitor=false"};
+  o.args = {"--no-optional-locks"};
+  if (!mutated("fsmonitor")) o.args.insert(o.args.end(), {"-c", "core.fsmonitor=false"});
   o.args.insert(o.args.end(), args.begin(), args.end());
   o.cwd = dir;
   o.env = block_;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 
@@ -347,7 +348,10 @@ result<std::vector<bool>> attribute_carriers(const program& git, const std::stri
   for (const std::string_view p : paths) ask.append(p).push_back('\0');
   if (ask.empty()) return carries;
   VX_TRY_LET(program::output got,
-             git.run(dir, {"check-attr", "-z", "--stdin", "text", "crlf", "eol", "ident", "filter", "working-tree-encoding"},
+             git.run(dir,
+                     mutated("two-attributes")
+                         ? std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "eol"}
+                         : std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "crlf", "eol", "ident", "filter", "working-tree-encoding"},
                      ask, cancel));
   if (got.exit_code != 0) return fail(errc::IO, "git check-attr failed: " + got.err);
   mark_carriers(got.out, paths, carries);

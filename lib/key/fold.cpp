@@ -1,4 +1,5 @@
 #include "key/fold.hpp"
+#include "base/mutation.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -33,18 +34,19 @@ class walk {
   void run() {
     out_.item(tag::schema, schema_);
     out_.item(tag::task, m_.task_id);
-    if (m_.portable)
+    if (m_.portable || mutated("no-platform"))
       out_.item(tag::portable, {});
     else
       out_.item(tag::platform, m_.platform);
     out_.item(tag::workspace, m_.workspace.view());
-    if (m_.manifest)
+    if (m_.manifest && !mutated("no-manifest"))
       out_.item(tag::manifest, *m_.manifest);
     else
       out_.item(tag::no_manifest, {});
     out_.item(tag::config, m_.config.view());
-    out_.list(tag::forward, count_of(m_.forward));
-    for (const std::string& a : m_.forward) out_.item(tag::argument, a);
+    out_.list(tag::forward, mutated("no-forward") ? 0 : count_of(m_.forward));
+    for (const std::string& a : m_.forward)
+      if (!mutated("no-forward")) out_.item(tag::argument, a);
     env();
     probes(tag::runtime, m_.runtime);
     probes(tag::ws_runtime, m_.ws_runtime);
@@ -60,11 +62,12 @@ class walk {
         [](const env_item& a, const env_item& b) { return a.name == b.name; });
     out_.list(tag::env, count_of(list));
     for (const env_item* e : list) {
+      if (mutated("sixteen-variables") && e == list[std::min<std::size_t>(16, list.size() - 1)]) break;
       out_.item(tag::env_name, e->name);
       if (e->value)
         out_.item(tag::env_value, *e->value);
       else
-        out_.item(tag::env_unset, {});
+        out_.item(mutated("unset-is-empty") ? tag::env_value : tag::env_unset, {});
     }
   }
 
@@ -75,6 +78,10 @@ class walk {
     out_.list(t, count_of(list));
     for (const probe_item* p : list) {
       out_.item(tag::probe_command, p->command);
+      if (mutated("probe-streams")) {
+        out_.item(tag::probe_stdout, p->out + p->err);
+        continue;
+      }
       out_.item(tag::probe_stdout, p->out);
       out_.item(tag::probe_stderr, p->err);
     }
@@ -133,7 +140,7 @@ void digest_sink::head(tag t, std::uint32_t n) noexcept {
   char framed[6];
   std::memcpy(framed, &v, sizeof v);  // little-endian hosts only, as byte_writer
   std::memcpy(framed + sizeof v, &n, sizeof n);
-  put(framed, sizeof framed);
+  put(framed, mutated("no-lengths") ? sizeof v : sizeof framed);
 }
 
 void digest_sink::put(const void* data, std::size_t n) noexcept {
@@ -152,6 +159,7 @@ void digest_sink::put(const void* data, std::size_t n) noexcept {
 }
 
 digest128 digest_sink::finish() const noexcept {
+  if (mutated("half-hash")) return xxh3_128({buffer_.data(), used_ / 2});
   const std::string_view pending(buffer_.data(), used_);
   if (!streaming_) return xxh3_128(pending);
   stream_.update(pending);

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/fs.hpp"
 #include "base/json.hpp"
+#include "base/mutation.hpp"
 #include "key/fold.hpp"
 #include "workspace/manifest.hpp"
 #include "workspace/workspace.hpp"
@@ -60,10 +61,15 @@ result<fingerprint> read_fingerprint(const std::string& root) {
   out.read_ns = wall_ns();  // before the reads: a later write is then seen as later
   auto dir = fs::open_dir_at(fs::k_cwd, root);
   if (!dir) return fail(unreadable(std::move(dir).error()));
-  for (const std::string_view name : k_files) VX_TRY(add(dir->get(), std::string(name), out));
+  for (const std::string_view name : k_files) {
+    if (mutated("no-lockfile") && name == "pnpm-lock.yaml") continue;
+    if (mutated("no-yarnrc") && name == ".yarnrc.yml") continue;
+    if (mutated("no-npmrc") && (name == ".npmrc" || name == "bunfig.toml")) continue;
+    VX_TRY(add(dir->get(), std::string(name), out));
+  }
   std::vector<std::string> patches;
   for (const auto& [name, text] : out.files) {
-    if (name != "bun.lock") continue;
+    if (name != "bun.lock" || mutated("no-patches")) continue;
     VX_TRY_LET(patches, bun_patches(text));
   }
   for (std::string& name : patches) VX_TRY(add(dir->get(), std::move(name), out));
