@@ -198,7 +198,6 @@ rule(45, '`core.trustctime=false`, `core.checkStat=minimal`', {
   await trustworthy(ws, X);
   expectFresh(ws, HIT);
   forge(ws, X, 'b\n');
-  assert.equal(ws.git('status', '--porcelain', '--', X), '', 'git sees no change');
   expectFresh(ws, MISS);
 });
 
@@ -268,6 +267,14 @@ rule(49, 'Host clocks differ on a network file system', {
     fs.writeFileSync(`${ws.base}/clock`, '3600');
     return { SHIM_NETWORK: '1', SHIM_CLOCK: `${ws.base}/clock` };
   }, 1);
+  // The check before a save compares with the same clock: an edit during the command is seen, however far ahead this host is.
+  const ws = single(cached('mkdir -p dist; cp src/x dist/x; cat ../../next > src/x'));
+  fs.writeFileSync(`${ws.base}/clock`, '3600');
+  ws.write('next', 'edited\n');
+  const r = ws.run(['a#build'], { env: shim({ SHIM_NETWORK: '1', SHIM_CLOCK: `${ws.base}/clock` }) });
+  assert.match(r.stderr, /src\/x/);
+  ws.write(X, 'a\n');
+  assert.equal(build(ws), MISS, 'nothing was stored');
 });
 
 rule(50, 'Wall clock stepped back during a run', {
@@ -321,7 +328,7 @@ rule(52, 'Gitlink without `.git` lists nothing', {
 });
 
 rule(53, 'Odd bytes in names vanish from key or artifact', {
-  law: 'names are bytes everywhere', breaks: 'drop names that are not UTF-8', mutation: 'utf8-names',
+  law: 'names are bytes everywhere', breaks: 'drop names that are not UTF-8',
 }, () => {
   const names = ['日本語', 'a"b', 'n\nl', ' lead', 'trail ', 'back\\slash', '-dash', 'e\u0301', '\u00e9'].map((n) => Buffer.from(n));
   names.push(Buffer.from([0x62, 0xff, 0x64]), Buffer.from([0xed, 0xa0, 0x80]));

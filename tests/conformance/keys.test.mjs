@@ -108,7 +108,7 @@ rule(7, 'The same under `core.fileMode=false`', {
 });
 
 rule(8, 'Link keyed by its target\'s bytes, or lost', {
-  law: 'a link folds its text', breaks: 'leave links out of the set', mutation: 'no-links',
+  law: 'a link folds its text', breaks: 'leave links out of the set',
 }, () => {
   const ws = single(cached('mkdir -p dist; readlink src/l > dist/l', { files: ['src/**'] }), { files: { 'other/t': '1', 'other/u': '1' } });
   fs.symlinkSync('../other/t', ws.path('packages/a/src/l'));
@@ -124,7 +124,7 @@ rule(8, 'Link keyed by its target\'s bytes, or lost', {
 });
 
 rule(9, 'Unknown config field dropped, task keyed as if absent', {
-  law: 'unknown fields are refused at every level', breaks: 'let an object with unknown fields pass', mutation: 'unknown-fields',
+  law: 'unknown fields are refused at every level', breaks: 'let an object with unknown fields pass',
 }, () => {
   const levels = [
     (c) => (c.taks = {}), (c) => (c.tasks.build.dependOn = []), (c) => (c.tasks.build.exec.comand = 'x'), (c) => (c.tasks.build.exec.env = { pass: [] }),
@@ -144,7 +144,7 @@ rule(9, 'Unknown config field dropped, task keyed as if absent', {
 });
 
 rule(10, 'Values that JSON loses', {
-  law: 'refused at load with their place', breaks: 'serialise the config with JSON.stringify and accept the result', mutation: 'lossy-values',
+  law: 'refused at load with their place', breaks: 'serialise the config with JSON.stringify and accept the result',
 }, () => {
   const ws = single();
   ws.remove('packages/a/vx.config.json');
@@ -158,7 +158,7 @@ rule(10, 'Values that JSON loses', {
 });
 
 rule(11, 'Misspelt or `^`-less entry in `inputs.tasks`, or a list that opens with `!`, folds nothing', {
-  law: 'exact entries must be named by dependsOn; a list that opens with a negation is refused', breaks: 'accept entries that no dependsOn names', mutation: 'loose-task-filter',
+  law: 'exact entries must be named by dependsOn; a list that opens with a negation is refused', breaks: 'accept entries that no dependsOn names',
 }, () => {
   const ws = monorepo({ a: { deps: ['b'], tasks: { build: copyBuild({ dependsOn: ['^build'] }) } }, b: { tasks: { build: copyBuild() } } });
   for (const tasks of [['build'], ['^bild'], ['c#build'], ['!^x'], ['!^build']]) {
@@ -168,7 +168,7 @@ rule(11, 'Misspelt or `^`-less entry in `inputs.tasks`, or a list that opens wit
 });
 
 rule(12, 'Patterns in `inputs.tasks` taken literally', {
-  law: 'one matcher serves the fold and every reader of the list', breaks: 'compare entries as text', mutation: 'literal-task-filter',
+  law: 'one matcher serves the fold and every reader of the list', breaks: 'compare entries as text',
 }, () => {
   const ws = monorepo({ a: { deps: ['b', 'c'], tasks: { build: copyBuild({ dependsOn: ['^build'] }) } }, b: { tasks: { build: copyBuild() } }, c: { tasks: { build: copyBuild() } } });
   const moves = (tasks, edited) => {
@@ -198,7 +198,7 @@ rule(13, 'Dropped dependencies leave the key', {
 });
 
 rule(14, 'Dependants of a server not keyed on its sources', {
-  law: 'a server is keyed over its whole project', breaks: 'key a server without files', mutation: 'server-without-files',
+  law: 'a server is keyed over its whole project', breaks: 'key a server without files',
 }, () => {
   const ws = monorepo({ s: { tasks: { serve: { exec: { command: 'echo up; exec sleep 1000', persistent: { readyWhen: 'up' } } } } }, a: { tasks: { build: noOutputs('true', { dependsOn: ['s#serve'] }) } } });
   assert.equal(build(ws), MISS);
@@ -208,7 +208,7 @@ rule(14, 'Dependants of a server not keyed on its sources', {
 });
 
 rule(15, 'Two derivations give one task two keys', {
-  law: 'one fold for the plan, the up-front pass and execution', breaks: 'let the plan fold without the upstream keys', mutation: 'plan-without-upstream',
+  law: 'one fold for the plan, the up-front pass and execution', breaks: 'let the plan fold without the upstream keys',
 }, () => {
   const ws = monorepo({
     a: { deps: ['b', 'c'], tasks: { build: copyBuild({ dependsOn: ['^build', 'gen', 'all'] }), gen: always('true'), all: { dependsOn: ['check'] }, check: noOutputs('true') } },
@@ -223,7 +223,7 @@ rule(15, 'Two derivations give one task two keys', {
 });
 
 rule(16, 'Config-less package consumed as source is in no key', {
-  law: 'a keyed implicit build; ^ passes through packages without the task', breaks: 'give implicit builds no files', mutation: 'implicit-without-files',
+  law: 'a keyed implicit build; ^ passes through packages without the task', breaks: 'give implicit builds no files',
 }, () => {
   const ws = monorepo({
     a: { deps: ['lib'], tasks: { build: cached('mkdir -p dist; cat ../lib/src/x ../deep/src/x > dist/x', { dependsOn: ['^build'] }) } },
@@ -287,7 +287,7 @@ rule(19, 'Failing probe hashed as an empty value', {
 });
 
 rule(20, 'Blank probe folds nothing', {
-  law: 'refused at load', breaks: 'accept blank commands', mutation: 'blank-probe',
+  law: 'refused at load', breaks: 'accept blank commands',
 }, () => {
   const ws = single();
   for (const field of ['runtime', 'workspaceRuntime']) {
@@ -299,7 +299,7 @@ rule(20, 'Blank probe folds nothing', {
 });
 
 rule(21, 'Remote child sees a variable the local child does not', {
-  law: 'one environment, made from the declaration, wherever the task runs', breaks: 'let exec.remote change the environment or the key', mutation: 'remote-env',
+  law: 'one environment, made from the declaration, wherever the task runs', breaks: 'let exec.remote change the environment or the key',
 }, () => {
   const seen = [false, true].map((remote) => {
     const ws = single(cached('mkdir -p dist; env | sort > dist/env', { exec: { remote, env: { define: { D: '1' }, passThrough: ['P'] } } }));
@@ -337,7 +337,7 @@ rule(23, 'Result crosses OS or CPU', {
 });
 
 rule(24, 'Program config read the environment or a file its bytes do not show', {
-  law: 'the evaluated object is keyed', breaks: 'key the config file\'s bytes', mutation: 'config-bytes',
+  law: 'the evaluated object is keyed', breaks: 'key the config file\'s bytes',
 }, () => {
   const ws = single();
   ws.remove('packages/a/vx.config.json');
@@ -362,7 +362,7 @@ rule(25, 'Declared variables dropped beyond some number', {
 });
 
 rule(26, 'Parallel start folds or runs another task\'s fields', {
-  law: 'no shared mutable state in fold or spawn', breaks: 'share one command text between workers', mutation: 'shared-spawn',
+  law: 'no shared mutable state in fold or spawn', breaks: 'share one command text between workers',
 }, () => {
   const names = Array.from({ length: 60 }, (_, i) => `p${i}`);
   const ws = monorepo(Object.fromEntries(names.map((n) => [n, { tasks: { build: cached(`mkdir -p dist; echo ${n} $ME $VX_RUN_TASK > dist/x`, { exec: { env: { define: { ME: n } } } }) } }])));

@@ -1,6 +1,6 @@
 // What the rules have in common: little workspaces, what a run reports, and the bytes on disk.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Workspace, repository, single, until, vxBin } from '../../cli/lib/workspace.mjs';
@@ -92,7 +92,7 @@ export function storeFiles(ws, ending = '') {
 export const artifacts = (ws) => storeFiles(ws, '.tar.zst');
 export const artifactOf = (ws, key) => artifacts(ws).find((f) => f.includes(key));
 /** The store's directory. */
-export const storeDir = (ws) => path.dirname(storeFiles(ws, 'store-1.db')[0]);
+export const storeDir = (ws) => path.dirname(storeFiles(ws)[0]);
 
 /** Forgets the rows of the store, so that artifacts are adopted. */
 export function dropRows(ws) {
@@ -108,6 +108,30 @@ export function forgeArtifact(ws, key, task, members, { dir = storeDir(ws), edit
   assert.equal(r.status, 0, r.stderr ?? String(r.error));
   if (edit) fs.writeFileSync(out, edit(fs.readFileSync(out)));
   return out;
+}
+
+/**
+ * Runs `body` while another process holds the write lock of the store's database; `body` may end it early by calling its argument. A run of
+ * another checkout keeps the database open meanwhile, as SQLite's log has to be in use for the lock to mean something.
+ */
+export async function whileLocked(ws, body) {
+  ws.sh('rm -rf ../keeper; git clone -q . ../keeper');
+  const keeper = checkout(ws, '../keeper');
+  keeper.write('packages/a/vx.config.json', { tasks: { keep: { exec: { command: ': > ../../held; while [ ! -e ../../end ]; do sleep 0.02; done' } } } });
+  const keeping = keeper.start(['run', 'a#keep']);
+  await until(() => keeper.exists('held'), 'the keeper to have the store open');
+  const holder = spawn(tool('conformance-lock'), [path.join(storeDir(ws), 'store-1.db-shm'), '120'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const gone = new Promise((resolve) => holder.once('close', resolve));
+  try {
+    await Promise.race([new Promise((resolve) => holder.stdout.once('data', resolve)), gone]);
+    assert.equal(holder.exitCode, null, 'the lock is held');
+    await body(() => holder.stdin.end());
+  } finally {
+    holder.kill('SIGKILL');
+    await gone;
+    keeper.write('end', '');
+    await keeping.ended;
+  }
 }
 
 /** The environment that lays the shim below vx: coarse stamps, a wrong clock, a network file system (tools/shim.c). */

@@ -1,6 +1,6 @@
 // conformance-forge OUT KEY TASK: writes an artifact whose members are what standard input says and whose sum is right, so that
 // only the rules about members can refuse it. A line: KIND MODE MTIME HEXNAME HEXBODY ("-" is empty). Kinds: f file, l link (body =
-// target), d directory, h hard link, p fifo, c device, G a file that claims more bytes than follow.
+// target), d directory, h hard link, p fifo, c device, G a file that claims more bytes than follow, o a file in the old GNU dialect, s a wrong sum.
 #include <zstd.h>
 
 #include <cstdint>
@@ -105,6 +105,19 @@ int main(int argc, char** argv) {
         member(tar, name + "/", '5', mode, 0, 0, {}, {});
         sum.member(name, 'd', static_cast<std::uint16_t>(mode), {}, 0);
         break;
+      case 'o': {
+        std::string one;
+        member(one, name, '0', mode, body.size(), mtime, {}, body);
+        std::memcpy(one.data() + 257, "ustar  ", 8);
+        unsigned check = 8 * ' ';
+        for (int i = 0; i < 512; ++i) check += i >= 148 && i < 156 ? 0U : static_cast<unsigned char>(one[static_cast<std::size_t>(i)]);
+        std::snprintf(one.data() + 148, 8, "%06o", check);
+        tar += one;
+        sum.member(name, 'f', static_cast<std::uint16_t>(mode), {}, body.size());
+        sum.body(body);
+        break;
+      }
+      case 's': sum.body("x"); break;
       case 'h': member(tar, name, '1', mode, 0, mtime, body, {}); break;
       case 'p': member(tar, name, '6', mode, 0, mtime, {}, {}); break;
       case 'c': member(tar, name, '3', mode, 0, mtime, {}, {}); break;
