@@ -9,7 +9,7 @@
 namespace vx::workspace {
 
 /// Part of every cached row's host digest: raise it with any change of the codec, the schema or what a trace records.
-inline constexpr std::uint32_t k_evaluator_number = 1;
+inline constexpr std::uint32_t k_evaluator_number = 2;
 
 std::string encode_project(const project_config& p);
 /// False when the bytes are not what encode_project wrote; `out` is then unusable.

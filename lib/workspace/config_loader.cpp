@@ -19,6 +19,17 @@
 namespace vx::workspace {
 namespace {
 
+/// Modules that NODE_OPTIONS loads before any config can change what configs evaluate to, and what they read leaves no trace.
+bool loads_modules_first(std::string_view node_options) {
+  for (const std::string_view flag : {"--require", "-r", "--import", "--loader", "--experimental-loader"}) {
+    for (std::size_t at = node_options.find(flag); at != std::string_view::npos; at = node_options.find(flag, at + 1)) {
+      const std::size_t end = at + flag.size();
+      if ((at == 0 || node_options[at - 1] == ' ') && (end == node_options.size() || node_options[end] == ' ' || node_options[end] == '=')) return true;
+    }
+  }
+  return false;
+}
+
 constexpr std::size_t k_config_max = std::size_t{16} << 20;
 constexpr std::array<std::string_view, 8> k_extensions = {"ts", "mts", "cts", "js", "mjs", "cjs", "json", "jsonc"};
 
@@ -122,6 +133,7 @@ struct config_loader::impl {
       script_host_asked = true;
       if (auto found = find_runtime(*options.env, "")) {
         runtime = *found;
+        if (loads_modules_first(options.env->get("NODE_OPTIONS"))) return script_host_digest;  // nothing is served or kept
         if (auto real = fs::real_path(runtime)) script_host_digest = host_digest(*real);
       }
     }

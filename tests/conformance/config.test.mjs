@@ -58,7 +58,16 @@ rule(145, 'Imports through links, other extensions, or found by a failed lookup 
   ]);
   const failed = program("import { createRequire } from 'node:module';\nconst { word } = createRequire(import.meta.url)('./preset');\n", 'word');
   failed.write('packages/a/preset.json', '{"word":"json"}');
-  follows(failed, [[() => {}, 'json'], [() => failed.write('packages/a/preset.js', "module.exports = { word: 'js' };\n"), 'js'], [() => failed.remove('packages/a/preset.js'), 'json2'].map((v, i) => (i === 0 ? () => (failed.remove('packages/a/preset.js'), failed.write('packages/a/preset.json', '{"word":"json2"}')) : v))]);
+  follows(failed, [
+    [() => {}, 'json'], [() => failed.write('packages/a/preset.json', '{"word":"edited"}'), 'edited'],
+    [() => failed.write('packages/a/preset.js', "module.exports = { word: 'js' };\n"), 'js'],
+  ]);
+  const plain = single();
+  plain.remove('packages/a/vx.config.json');
+  plain.write('packages/a/package.json', { name: 'a', version: '1.0.0', type: 'commonjs' });
+  plain.write('packages/a/vx.config.cjs', `const { word } = require('./preset');\n${task('word').replace('export default', 'module.exports =')}`);
+  plain.write('packages/a/preset.json', '{"word":"json"}');
+  follows(plain, [[() => {}, 'json'], [() => plain.write('packages/a/preset.js', "module.exports = { word: 'js' };\n"), 'js'], [() => (plain.remove('packages/a/preset.js'), plain.write('packages/a/preset.json', '{"word":"json 2"}')), 'json 2']]);
 });
 
 rule(146, 'Engine options or loader files change the result', {

@@ -70,7 +70,7 @@ test('many runs in one checkout are serial and all pass', async () => {
 test('a store that cannot be written serves hits, saves nothing, and costs a line', () => {
   const ws = built(copyBuild());
   const dir = storeDir(ws);
-  assert.equal(asUser(ws, ['a#build']).outcomes['a#build'], HIT);
+  assert.equal(asUser(ws, ['a#build']).outcomes['a#build'], asRoot ? RESTORED : HIT, 'a change of owner moves stamps');
   fs.chmodSync(dir, 0o555);
   ws.remove(`${A}/dist`);
   const hit = asUser(ws, ['a#build']);

@@ -69,7 +69,7 @@ class Config {
     const format = format_of(file, source, to)
     const id = pathToFileURL(file).href
     if (format === 'json') return commonjs_json(file)
-    if (format === 'native') return commonjs_module((mark('a native addon'), createRequire(file)(file)), id)
+    if (format === 'native') return commonjs_module((mark('a native addon'), own_require(file)(file)), id)
     if (format === 'cjs') return commonjs_module(is_shared(file) ? this.shared_commonjs(file) : (await to_javascript(file, 'cjs'), this.require_file(file)), id)
     const code = await to_javascript(file, 'esm')
     return compile(code, file, {
@@ -116,7 +116,7 @@ class Config {
 
   /** A CommonJS file below node_modules, loaded by the runtime; what it pulled in is read off the runtime's cache. */
   shared_commonjs(file) {
-    const require = createRequire(file)
+    const require = own_require(file)
     const before = sink
     sink ??= trace_of(file)
     try {
@@ -151,7 +151,7 @@ class Config {
     const require = (spec) => {
       const found = resolve(String(spec), from, 'require', this.trace)
       if (found.own) return own_exports
-      if (found.builtin) return createRequire(from)(found.builtin)
+      if (found.builtin) return own_require(from)(found.builtin)
       if (is_shared(found.file)) {
         this.trace.shared.add(found.file)
         shared_owner.has(found.file) || shared_owner.set(found.file, found.file)

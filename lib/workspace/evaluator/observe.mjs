@@ -94,6 +94,8 @@ function observe_host() {
   wrap(net.Socket.prototype, 'connect', () => mark('the network'))
   wrap(globalThis, 'fetch', () => mark('the network'))
   wrap(globalThis, 'WebSocket', () => mark('the network'))
+  // What these lead to is looked up by the runtime, which leaves no trace.
+  for (const name of ['createRequire', 'register', 'registerHooks']) wrap(module, name, () => mark(`node:module (${name})`))
   wrap(worker_threads, 'Worker', () => mark('worker threads'))
   for (const name of Object.keys(os)) {
     if (typeof os[name] === 'function' && !['platform', 'arch', 'type', 'endianness'].includes(name)) wrap(os, name, () => mark(`the host (os.${name})`))

@@ -97,7 +97,7 @@ function resolve_bare(spec, from, how) {
       const url = import.meta.resolve(spec, pathToFileURL(from).href)
       return url.startsWith('file:') ? fileURLToPath(url) : null
     }
-    return createRequire(from).resolve(spec)
+    return own_require(from).resolve(spec)
   } catch (e) {
     if (e.code === 'MODULE_NOT_FOUND' || e.code === 'ERR_MODULE_NOT_FOUND' || e.code === 'ERR_UNSUPPORTED_DIR_IMPORT') return null
     throw new Refusal(`cannot resolve ${JSON.stringify(spec)}, imported by ${show(from)}: ${first_line(e)}`, place_of_import(from, spec))

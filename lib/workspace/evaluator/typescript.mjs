@@ -7,7 +7,7 @@ function typescript_route(file) {
   return quietly(() => {
     const from = (dir, name) => {
       try {
-        return createRequire(path.join(dir, 'package.json'))(name)
+        return own_require(path.join(dir, 'package.json'))(name)
       } catch {
         return null
       }

@@ -16,6 +16,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import vm from 'node:vm'
 import worker_threads from 'node:worker_threads'
 
+const own_require = createRequire   // the runtime's own; configs get an observed one
+
 // --- the wire ------------------------------------------------------------------------------------------------------------------
 // Originals are kept before anything is observed: the evaluator's own work must not show up in a trace.
 // The runtime's functions call each other through what is observed, hence the pause.
