@@ -20,7 +20,7 @@ test('every number of the checklist has exactly one test, or a feature it belong
 
 test('every switch of the library has a rule, and the other way round', () => {
   const found = new Set();
-  for (const dir of fs.readdirSync(path.join(repository, 'lib'))) {
+  for (const { name: dir } of fs.readdirSync(path.join(repository, 'lib'), { withFileTypes: true }).filter((e) => e.isDirectory())) {
     for (const name of fs.readdirSync(path.join(repository, 'lib', dir))) {
       if (!/\.(cpp|hpp)$/.test(name)) continue;
       for (const m of fs.readFileSync(path.join(repository, 'lib', dir, name), 'utf8').matchAll(/mutated\("([^"]+)"\)/g)) found.add(m[1]);

@@ -16,12 +16,12 @@ function removeAll() {
   for (const child of running) child.kill('SIGINT');
   if (process.env.VX_TEST_KEEP) return;
   for (const dir of made) {
-    spawnSync('chmod', ['-R', 'u+rwX', dir], { stdio: 'ignore' }
-// Listing the rules of tests/conformance registers no hook: that alone would start a test report.
-if (process.env.VX_CONFORMANCE_LIST !== '1') after(removeAll);
+    spawnSync('chmod', ['-R', 'u+rwX', dir], { stdio: 'ignore' });
     fs.rmSync(dir, { recursive: true, force: true });
   }
-});
+}
+// Listing the rules of tests/conformance registers no hook: that alone would start a test report.
+if (process.env.VX_CONFORMANCE_LIST !== '1') after(removeAll);
 
 /** A fresh directory that goes away after the file's tests. */
 export function tempDir(name = 'vx-cli-') {
