@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/fs.hpp"
+#include "base/mutation.hpp"
 
 namespace vx::fs {
 
@@ -12,7 +13,7 @@ namespace vx::fs {
 /// stamp whole seconds, or every second one.
 inline std::int64_t racy_window_ns(timestamp t) noexcept {
   constexpr std::int64_t k_ms = 1'000'000;
-  if (t.ns != 0) return 50 * k_ms;
+  if (t.ns != 0 || mutated("narrow-window")) return 50 * k_ms;
   return t.sec % 2 == 0 ? 2050 * k_ms : 1050 * k_ms;
 }
 

@@ -40,7 +40,9 @@ class index_judge {
 
   /// Conditions 1 to 4 of keys.md 9.
   on_disk judge(const git::index_entry& e, const fs::stat_info& st) const noexcept {
+    if (mutated("trust-absent") && e.skip_worktree) return on_disk::trusted;
     if (st.kind != fs::kind::file && st.kind != fs::kind::link) return on_disk::absent;
+    if (mutated("trust-index")) return on_disk::trusted;
     if (mutated("trust-flags") && (e.assume_valid || e.skip_worktree)) return on_disk::trusted;
     if ((mutated("any-stage") && e.stage != 0) || (mutated("trust-intent") && e.intent_to_add)) return on_disk::trusted;
     if (e.stage != 0 || e.assume_valid || e.skip_worktree || e.intent_to_add) return on_disk::untrusted;

@@ -241,7 +241,7 @@ result<table_ptr> living_files::project_apart(const std::string& dir) {
     VX_TRY_LET(listed, list_region(tree_, dir));
   } else if (!elsewhere) {
     VX_TRY_LET(bool ignored, git_ignores(tree_, dir));
-    if (ignored) listed = walk_region(tree_, dir, dir);
+    if (ignored && !mutated("empty-listing")) listed = walk_region(tree_, dir, dir);
   }
   std::shared_ptr<table> own;
   if (!listed.files.empty()) {

@@ -16,8 +16,6 @@
 namespace vx::inputs {
 namespace {
 
-constexpr std::int64_t k_ms = 1'000'000;
-
 /// A NUL-terminated copy on the stack; long names go to the heap.
 class c_path {
  public:

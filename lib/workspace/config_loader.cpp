@@ -21,6 +21,7 @@ namespace {
 
 /// Modules that NODE_OPTIONS loads before any config can change what configs evaluate to, and what they read leaves no trace.
 bool loads_modules_first(std::string_view node_options) {
+  if (mutated("ignore-preloads")) return false;
   for (const std::string_view flag : {"--require", "-r", "--import", "--loader", "--experimental-loader"}) {
     for (std::size_t at = node_options.find(flag); at != std::string_view::npos; at = node_options.find(flag, at + 1)) {
       const std::size_t end = at + flag.size();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { HIT, MISS, RESTORED, always, bare, build, built, cached, checkout, copyBuild, dist, expectFresh, keyOf, monorepo, refused, single, tool } from './lib/place.mjs';
+import { HIT, MISS, RESTORED, always, bare, build, built, cached, checkout, cleanEnv, copyBuild, dist, expectFresh, keyOf, monorepo, refused, single, tool } from './lib/place.mjs';
 import { rulesOf } from './lib/rule.mjs';
 
 const rule = rulesOf(import.meta.url, 'Key content');
@@ -325,7 +325,7 @@ rule(23, 'Result crosses OS or CPU', {
   law: 'a platform item unless portable; keyed groups never have it', breaks: 'fold no platform', mutation: 'no-platform',
 }, () => {
   const on = (ws, platform) => {
-    const r = spawnSync(tool('conformance-platform'), [ws.dir, platform], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: `${ws.base}/home` } });
+    const r = spawnSync(tool('conformance-platform'), [ws.dir, platform], { encoding: 'utf8', env: cleanEnv(ws.base) });
     assert.equal(r.status, 0, r.stderr);
     return JSON.parse(r.stdout).tasks.find((t) => t.id === 'a#build').hash;
   };

@@ -137,7 +137,7 @@ rule(34, 'The same through a linked lockfile', {
   ws.write('locks/package-lock.json', '{}');
   fs.symlinkSync('locks/package-lock.json', ws.path('package-lock.json'));
   installer(ws, 'cat want > locks/package-lock.json');
-  for (const text of ['{"a":1}', '{"b":1}', '{"a":1}']) {
+  for (const text of ['{"a":1}', '{"b":1}', '{"a":1}', '{"b":1}']) {
     ws.write('want', text);
     assert.equal(build(ws), MISS);
     assert.equal(dist(ws), text);

@@ -39,6 +39,7 @@ export function cleanEnv(base, extra = {}) {
     LANG: 'C.UTF-8',
     GIT_CONFIG_GLOBAL: path.join(base, 'gitconfig'),
     GIT_CONFIG_NOSYSTEM: '1',
+    VX_MUTATION: process.env.VX_MUTATION,
     ...extra,
   };
   for (const [key, value] of Object.entries(env)) if (value === undefined) delete env[key];

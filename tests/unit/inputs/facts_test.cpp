@@ -205,6 +205,16 @@ TEST_CASE("what moves an input, and which file is named") {
   }
 }
 
+TEST_CASE("what was written a moment before the describe is not the command's doing, what is written after it is") {
+  truth_fixture f;
+  for (int i = 0; i < 5; ++i) {
+    f.dir.write("p/src/a", std::to_string(i));
+    f.known->forget_paths({"p/src/a"});
+    CHECK(f.after("true") == "-");
+    CHECK(f.after("cat p/src/a >k; cat k >p/src/a; rm k") == "p/src/a");
+  }
+}
+
 TEST_CASE("a directory swapped for an older one has moved although its files are old") {
   truth_fixture f;
   f.sh(
