@@ -248,18 +248,20 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   }
   attempt_log log;
   log.retain = saves;
+  // Without a clean, the command may remove what lies under its outputs: that is as unknown afterwards as what it makes.
+  const bool may_remove = t.scope != nullptr && !cleans && t.scope->declares_any() && !mutated("no-marks");
+  const auto lying = may_remove ? cache::list_outputs(*t.scope) : result<std::vector<cache::output_row>>();
   const exec::spawn_result last = attempts(node, cleans, log, out);
   finished();
-  if (s_.cancel.requested() && (last.cancelled || last.exit_code != 0)) out.status = task_status::aborted;
+  forget_outputs(node, lying);
+  if (s_.cancel.requested() && !mutated("signalled-passes") && (last.cancelled || last.exit_code != 0)) out.status = task_status::aborted;
   if (s_.cancel.requested() && out.status == task_status::success && !mutated("signalled-passes")) out.status = task_status::aborted;
   if (!t.config->has_cache) after_uncached(node);
   watch_fingerprint(node);
   if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, log, end);
   if (out.status != task_status::success) {
     s_.unkeyed[node] = 1;
-    if (t.scope != nullptr) {
-      if (const auto rows = cache::list_outputs(*t.scope)) mark_outputs(node, *rows);
-    }
+    if (t.scope != nullptr) forget_outputs(node, cache::list_outputs(*t.scope));
   }
   if (out.status == task_status::failed) {
     std::string kept = failure_text(log.brief);
@@ -326,7 +328,7 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
     moved = s_.p.facts->moved(*t.selector, *described, how);
   }
   result<std::vector<cache::output_row>> rows = cache::list_outputs(*t.scope);
-  if (rows) mark_outputs(node, *rows);
+  forget_outputs(node, rows);
   if (moved) {
     end.outcome.withheld = "inputs-moved";
     s_.p.facts->forget_project(t.project->dir, s_.p.ws().nested_of(s_.p.graph.nodes[node].project));
@@ -364,6 +366,18 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   job.request.components = s_.keys.explain(node, described->files, s_.p.store->salt());
   job.listing = std::move(*rows);
   end.save = std::move(job);
+}
+
+/// Facts about the listed outputs die; where they could not be listed, everything they may be.
+void task_runner::forget_outputs(std::uint32_t node, const result<std::vector<cache::output_row>>& rows) {
+  if (!rows) {
+    if (s_.p.tasks[node].scope->workspace_files.empty())
+      s_.p.facts->forget_project(s_.p.tasks[node].project->dir, s_.p.ws().nested_of(s_.p.graph.nodes[node].project));
+    else
+      s_.p.facts->forget_workspace();
+    return;
+  }
+  mark_outputs(node, *rows);
 }
 
 void task_runner::mark_outputs(std::uint32_t node, const std::vector<cache::output_row>& rows) {

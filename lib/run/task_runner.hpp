@@ -56,6 +56,7 @@ class task_runner {
   std::string_view reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described);
   void after_uncached(std::uint32_t node);
   void watch_fingerprint(std::uint32_t node);
+  void forget_outputs(std::uint32_t node, const result<std::vector<cache::output_row>>& rows);
   void mark_outputs(std::uint32_t node, const std::vector<cache::output_row>& rows);
   void warn_unmatched_outputs(std::uint32_t node);
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { HIT, MISS, RESTORED, always, bare, build, built, cached, checkout, cleanEnv, copyBuild, dist, expectFresh, keyOf, monorepo, refused, single, tool } from './lib/place.mjs';
+import { HIT, MISS, RESTORED, always, bare, build, built, cached, checkout, cleanEnv, copyBuild, dist, expectFresh, keyOf, monorepo, refused, single, tool, trustworthy } from './lib/place.mjs';
 import { rulesOf } from './lib/rule.mjs';
 
 const rule = rulesOf(import.meta.url, 'Key content');
@@ -97,12 +97,12 @@ rule(6, '`chmod +x`, or a file swapped for a link with the same text, keeps the 
 
 rule(7, 'The same under `core.fileMode=false`', {
   law: 'a trusted id keeps its id, the mode comes from the disk', breaks: 'take the mode of the index', mutation: 'index-mode',
-}, () => {
+}, async () => {
   const ws = built(cached('mkdir -p dist; stat -c %a src/x > dist/mode'));
   ws.git('config', 'core.fileMode', 'false');
   fs.chmodSync(ws.path('packages/a/src/x'), 0o755);
-  ws.git('update-index', '--refresh', '-q');
-  ws.git('update-index', '--force-write-index');
+  ws.git('add', 'packages/a/src/x');
+  await trustworthy(ws, 'packages/a/src/x');
   assert.equal(build(ws), MISS);
   assert.equal(dist(ws, 'mode'), '755\n');
 });

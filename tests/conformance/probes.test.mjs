@@ -71,7 +71,7 @@ test('a store that cannot be written serves hits, saves nothing, and costs a lin
   const ws = built(copyBuild());
   const dir = storeDir(ws);
   assert.equal(asUser(ws, ['a#build']).outcomes['a#build'], asRoot ? RESTORED : HIT, 'a change of owner moves stamps');
-  fs.chmodSync(dir, 0o555);
+  fs.chmodSync(dir, 0o500);
   ws.remove(`${A}/dist`);
   const hit = asUser(ws, ['a#build']);
   assert.equal(hit.status, 0, hit.stderr);
@@ -80,8 +80,8 @@ test('a store that cannot be written serves hits, saves nothing, and costs a lin
   const miss = asUser(ws, ['a#build']);
   assert.equal(miss.status, 0);
   assert.equal(miss.outcomes['a#build'], MISS);
-  assert.match(miss.stderr, /^\[vx\] .*(written|write|read-only|Permission)/m);
-  fs.chmodSync(dir, 0o755);
+  assert.match(miss.stderr, /^\[vx\] .*(written|write|read-only|ermission)/m);
+  fs.chmodSync(dir, 0o700);
   assert.equal(asUser(ws, ['a#build']).outcomes['a#build'], MISS, 'nothing was saved meanwhile');
 });
 

@@ -26,7 +26,7 @@ rule(71, 'Uncached generator writes a later task\'s input after it was keyed', {
   law: 'write reach makes readers unstable, facts are dropped', breaks: 'key readers of an uncached task\'s project up front', mutation: 'no-write-reach',
 }, () => {
   const ws = oneProject({ gen: always('cat ../../want > src/x'), build: copyX({ dependsOn: ['gen'] }) });
-  follow(ws, ['a#build'], ['A', 'B', 'A', 'B', 'B']);
+  follow(ws, ['a#build'], ['A', 'A', 'B', 'B', 'A', 'A', 'B', 'B', 'B']);
   assert.equal(build(ws), HIT);
 });
 
@@ -151,7 +151,19 @@ rule(79, 'A miss that saved nothing leaves old facts for later readers', {
     build: cached('mkdir -p dist; cp gen/x dist/x', { files: ['gen/**'], dependsOn: ['gen'], inputs: { tasks: [] } }),
   }, { workspace: loose });
   follow(ws, ['a#build'], ['A', 'A', 'B', 'B', 'A', 'B'], { put: (text) => ws.write(X, text), flags: ['--cache=local:rw'] });
+  ws.config('a', (c) => (c.tasks.gen.exec.command = 'mkdir -p gen; cat src/x > gen/x'));
   follow(ws, ['a#build'], ['A', 'B', 'A'], { put: (text) => ws.write(X, text), flags: ['--cache=local:r'] });
+  // Without a clean the command itself may remove an output: that is known, too.
+  ws.config('a', (c) => {
+    c.tasks.gen.exec.command = 'mkdir -p gen; if grep -q keep src/x; then echo > gen/old; else rm -f gen/old; fi; echo > gen/x';
+    c.tasks.build.exec.command = 'mkdir -p dist; echo $(ls gen) > dist/x';
+  });
+  ws.write(X, 'keep');
+  ws.run(['a#build']);
+  assert.equal(dist(ws), 'old x\n');
+  ws.write(X, 'drop');
+  ws.run(['a#build', '--cache=local:r']);
+  assert.equal(dist(ws), 'x\n');
 });
 
 rule(80, 'The clean\'s deletions not marked', {
@@ -268,6 +280,22 @@ rule(86, '`--continue` stores what a failed upstream fed', {
   ws.write('part', 'whole');
   assert.deepEqual(ws.run(['a#next']).executed, ['a#build', 'a#gen', 'a#next']);
   assert.equal(dist(ws), 'whole');
+  // Also when the key does not fold the upstream.
+  ws.config('a', (c) => (c.tasks.build.cache.inputs = { files: [], tasks: [] }));
+  ws.write('part', 'half');
+  ws.write('fail', '');
+  ws.run(['a#build', '--continue=always', '--force']);
+  ws.remove('fail');
+  ws.write('part', 'whole');
+  assert.equal(build(ws, ['--force']) && dist(ws), 'whole');
+  ws.write('part', 'half');
+  ws.write('fail', '');
+  ws.config('a', (c) => (c.tasks.build.description = 'a key of its own'));
+  ws.run(['a#build', '--continue=always', '--force']);
+  assert.equal(dist(ws), 'half');
+  ws.remove('fail');
+  ws.write('part', 'whole');
+  assert.equal(build(ws), MISS, 'nothing was stored behind the failure');
 });
 
 rule(87, 'Restore beside a sibling\'s clean', {
