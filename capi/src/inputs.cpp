@@ -1,8 +1,8 @@
 #include "inputs/inputs.hpp"
+#include "inputs/stamps.hpp"
 
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "base/fs.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
@@ -194,7 +194,7 @@ vx_status vx_key_add_selection(vx_key* key, const vx_selection* selection, vx_er
   });
 }
 
-int64_t vx_inputs_mark(void) { return vx::wall_ns(); }
+int64_t vx_inputs_mark(void) { return vx::inputs::stamp_clock_ns(); }
 
 vx_status vx_inputs_changed_since(vx_inputs* inputs, const vx_selection* selection, int64_t mark, uint32_t flags,
                                   vx_buf* changed, vx_error** err) {

@@ -83,7 +83,7 @@ class facts {
 
   // Truth checks (keys.md 17).
   struct description {
-    std::int64_t described_ns = 0;  ///< wall clock immediately before the spawn
+    std::int64_t described_ns = 0;  ///< by the clock that stamps files, immediately before the spawn
     selected files;
     std::shared_ptr<const void> dirs;  ///< stamps of listed directories a glob can reach
   };

@@ -37,8 +37,8 @@ class c_path {
   const char* text_;
 };
 
-/// The clock the kernel stamps files of local file systems with. It stands still for a tick, so that a file written now or later has
-/// this stamp or a later one.
+}  // namespace
+
 std::int64_t stamp_clock_ns() noexcept {
 #ifdef CLOCK_REALTIME_COARSE
   struct ::timespec ts {};
@@ -48,8 +48,6 @@ std::int64_t stamp_clock_ns() noexcept {
   return wall_ns();  // stamps are of the exact clock
 #endif
 }
-
-}  // namespace
 
 bool lstat_view(int dir, std::string_view path, fs::stat_info& info, int* error) {
   struct ::stat st;
