@@ -267,6 +267,7 @@ rule(108, 'Link expanded, emptied or dropped', {
 rule(109, 'Content stored both below a link and at its target, restore refuses for ever', {
   law: 'links are never descended', breaks: 'walk through links',
 }, () => {
+  // node_modules is reached by globs that name it alone, so `out/**` leaves out/node_modules to nobody and this layout names both.
   const task = cached('mkdir -p out/store/p out/node_modules; head -c 1000000 /dev/urandom > out/store/p/f; ln -s ../store/p out/node_modules/p; ln -s store/p out/direct', { outputs: ['out/**', 'out/node_modules/**'] });
   const ws = built(task);
   const made = tree(ws, `${A}/out`);
