@@ -46,7 +46,10 @@ class stage_sink final : public member_sink {
     if (row_.kind != 'f') return {};
     const struct timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(row_.mtime.sec), static_cast<long>(row_.mtime.ns)}};
     struct ::stat st;
-    if ((!mutated("no-fchmod") && ::fchmod(fd_.get(), row_.mode) != 0) || (!mutated("no-utimens") && ::futimens(fd_.get(), times) != 0) || ::fstat(fd_.get(), &st) != 0) return give_up(errno);
+    if ((!mutated("no-fchmod") && ::fchmod(fd_.get(), row_.mode) != 0) || (!mutated("no-utimens") && ::futimens(fd_.get(), times) != 0) ||
+        ::fstat(fd_.get(), &st) != 0) {
+      return give_up(errno);
+    }
     staged_.back().ino = static_cast<std::uint64_t>(st.st_ino);
     fd_.reset();
     return {};

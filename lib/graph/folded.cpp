@@ -57,7 +57,8 @@ status select_for(const catalog& c, const task_graph& g, std::uint32_t node, con
     if (!e->pattern) {
       // `^build` of a package without dependencies folds nothing by right; a project named and not depended on is a mistake.
       if (e->kind != entry::form::project) continue;
-      return refuse(own.id, entry_place::inputs_tasks, quoted(raw) + " is no dependency of the task, so it would fold nothing: depend on it, or remove the entry");
+      return refuse(own.id, entry_place::inputs_tasks,
+                    quoted(raw) + " is no dependency of the task, so it would fold nothing: depend on it, or remove the entry");
     }
     const hidden_member hidden = find_hidden(c, g, node, *e);
     if (hidden.member == nullptr) continue;
