@@ -211,6 +211,7 @@ try {
     for (const kind of KINDS) for (let n = countCalls(name, kind); n > 0; n--) cases.push([name, kind, n, expected]);
   }
   const all = cases.length;
+  if (all === 0) throw new Error(`${shim} counts nothing in ${vxBin}; is the program named vx?`);
   while (options.sample > 0 && cases.length > options.sample) cases.splice(random.below(cases.length), 1);
   for (const one of cases) if (tryOne(...one)) tried++;
   console.log(`${tried} faults of ${all} tried in ${((Date.now() - began) / 1000).toFixed(1)} s, ${findings} findings`);
