@@ -1,5 +1,5 @@
-// The blobs of the tables, as they are and closed by the digest they ought to have: a decoder refuses or reads, and what it read
-// encodes to the same bytes and reads back the same.
+// The blobs of the tables, as they are and closed by the digest they ought to have: a decoder refuses or reads, and what it
+// read encodes to the same bytes and reads back the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -72,7 +72,7 @@ export const GIT_STEPS = [
     return file;
   }],
   [2, 'git-renormalize', git('add', '--renormalize', '.')],
-  [2, 'git-pull', ({ ws, state }) => (ws.git(['pull', '-q', '--no-edit', '--no-rebase', `${ws.base}/${ws.name === 'ws1' ? 'ws2' : 'ws1'}`, 'HEAD']), String(state ?? 'other'))],
+  [2, 'git-pull', ({ ws }) => (ws.git(['pull', '-q', '--no-edit', '--no-rebase', `${ws.base}/${ws.name === 'ws1' ? 'ws2' : 'ws1'}`, 'HEAD']), 'other')],
   [1, 'git-worktree', ({ ws }) => {
     const there = lstat(`${ws.dir}/wt`);
     ws.git(there ? ['worktree', 'remove', '--force', 'wt'] : ['worktree', 'add', '-q', '-f', '--detach', 'wt']);

@@ -195,6 +195,8 @@ export class Model {
       looks.map((l) => [l.path, l.kind, digest(l.content ?? '')]), keyed ? ups.map((u) => u.material ?? `uncached ${u.id}`).sort() : []]);
     return {
       text, records, material, wrong,
+      // What an uncached task wrote a moment ago may look written during the run: the result is right, but need not be kept.
+      late: ups.some((u) => u.uncached || u.late),
       unstable: keyed && ups.some((u) => u.uncached || u.unstable),
       failed: wrong !== '' || ups.some((u) => u.failed),
       line: `VXF ${id} ${sumOf(text)}`,

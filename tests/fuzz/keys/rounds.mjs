@@ -110,7 +110,7 @@ function checkTask(state, ws, ask, id, task, row, r) {
   if (!executed && !ask.reads) throw new Finding(`${id} is a hit although the cache was not to be read`);
   checkOutputs(ws, id, task, ask.writes || !executed);
   if (ask.requested.includes(id) && !r.stderr.includes(`${task.line}\n`)) throw new Finding(`${id} did not print ${task.line}\n${r.stderr}`);
-  if (executed && ask.reads && !task.unstable && state.saved.has(task.material)) throw new Finding(`${id} ran again although its result is stored\n${r.stderr}`);
+  if (executed && ask.reads && !task.late && state.saved.has(task.material)) throw new Finding(`${id} ran again although its result is stored\n${r.stderr}`);
 }
 
 /** The whole check of a finished run. */
@@ -136,7 +136,7 @@ export function check(state, ws, ask, prepared, r, { last = false } = {}) {
     for (const [id, task] of tasks) {
       const row = rows.get(id);
       // "up-to-date" does not prove that the artifact is whole.
-      if (!task.uncached && !task.unstable && (row.status === 'success' || row.restored)) state.saved.add(task.material);
+      if (!task.uncached && !task.late && (row.status === 'success' || row.restored)) state.saved.add(task.material);
     }
   }
   checkQuiet(state, ws, ask, tasks, rows, last);
@@ -145,7 +145,7 @@ export function check(state, ws, ask, prepared, r, { last = false } = {}) {
 /** When nothing changed since a clean run of the same, everything is in place already. */
 function checkQuiet(state, ws, ask, tasks, rows, last) {
   const same = JSON.stringify([ask.requested, ask.args, ask.env]);
-  const clean = ask.reads && ask.writes && [...tasks.values()].every((t) => !t.failed && !t.unstable);
+  const clean = ask.reads && ask.writes && [...tasks.values()].every((t) => !t.failed && !t.late);
   if (last && clean && state.clean.get(ws) === same) {
     for (const [id, task] of tasks) {
       const row = rows.get(id);
@@ -189,7 +189,7 @@ async function plannedRound(state, ask) {
   if (!prepared.model.fault && r.status === 0) {
     for (const row of JSON.parse(r.stdout).tasks) {
       const task = prepared.model.task(row.id, ask);
-      if (task && !task.failed) checkKeys(state, row.id, task, row.hash);
+      if (task && !task.failed && !task.late) checkKeys(state, row.id, task, row.hash);
     }
   }
   check(state, state.ws, ask, prepared, state.ws.run(commandLine(ask), ask.env));

@@ -29,7 +29,9 @@ struct victim {
     w.dir.write("ws/p/dist/a", "changed since");
   }
   std::string all() const {
-    return w.dir.sh("find ws/p ws/.git outside -printf '%y %m %p %l %s %T@\\n' | LC_ALL=C sort; cat ws/p/src/a ws/p/dist/a outside/a ws/.git/config");
+    return w.dir.sh(
+        "find ws/p ws/.git outside -printf '%y %m %p %l %s %T@\\n' | LC_ALL=C sort; cat ws/p/src/a ws/p/dist/a outside/a "
+        "ws/.git/config");
   }
   std::string artifact() const { return w.store_dir() + "/" + k_key.hex() + ".tar.zst"; }
   void plant(const std::string& bytes) { w.dir.write("store/" + k_key.hex() + ".tar.zst", bytes); }
@@ -92,7 +94,8 @@ TEST_CASE("what is adopted and restored from a hand-made artifact is exactly its
   victim v;
   v.w.dir.sh("rm -f store/store-1.db*");
   v.s = v.w.open();
-  v.plant(frame_of(wrap({file("project/dist/a", "hand-made"), special("project/dist/d/", '5', "", 0555), special("project/out", '2', "dist/a")})));
+  v.plant(frame_of(wrap({file("project/dist/a", "hand-made"), special("project/dist/d/", '5', "", 0555),
+                         special("project/out", '2', "dist/a")})));
   const auto adopted = v.s->adopt(k_key, "p", "build", v.scope);
   REQUIRE(adopted);
   const restore_result r = v.s->restore(*adopted, v.scope, v.w.stage());

@@ -22,8 +22,11 @@ struct raw_member {
   std::string body;
   std::string target;
   unsigned mode = 0644;
-  std::string magic = std::string("ustar\0" "00", 8);
-  std::uint64_t claimed = UINT64_MAX;      ///< size in the header, when it is to differ
+  std::string magic = std::string(
+      "ustar\0"
+      "00",
+      8);
+  std::uint64_t claimed = UINT64_MAX;  ///< size in the header, when it is to differ
   std::vector<std::pair<std::string, std::string>> pax;
   bool bad_checksum = false, raw_names = true;
 };
@@ -80,7 +83,8 @@ inline std::string frame_of(std::string_view tar, bool checksum = true) {
 inline const digest128 k_key = key_of(1);
 
 /// A tar that is right in everything but what `members` do: document, log, members, a sum that fits, two end blocks.
-inline std::string wrap(const std::vector<raw_member>& members, const std::string& after = {}, const std::string& document = {}) {
+inline std::string wrap(const std::vector<raw_member>& members, const std::string& after = {},
+                        const std::string& document = {}) {
   raw_member doc, log, sum;
   doc.name = ".vx/entry.json";
   doc.body = document.empty() ? entry_document(k_key, "p#build", {}) : document;
@@ -155,7 +159,8 @@ inline std::vector<hostile> hostile_archives() {
       {"absolute link", {special("project/dist/a", '2', "/etc")}},
       {"link into .git", {special("project/dist/a", '2', "../../.git")}},
       {"below a link", {special("project/dist/a", '2', ".."), file("project/dist/a/x")}},
-      {"below a link, not adjacent", {special("project/dist/a", '2', ".."), file("project/dist/a-b"), file("project/dist/a/x")}},
+      {"below a link, not adjacent",
+       {special("project/dist/a", '2', ".."), file("project/dist/a-b"), file("project/dist/a/x")}},
       {"hard link", {file("project/dist/a"), special("project/dist/b", '1', "project/dist/a", 0644)}},
       {"fifo", {special("project/dist/a", '6')}},
       {"character device", {special("project/dist/a", '3')}},
@@ -174,11 +179,13 @@ inline std::vector<hostile> hostile_archives() {
       {"NUL in a pax name", {with_pax(file("x"), {{"path", std::string("project/dist/a\0b", 16)}})}},
       {"NUL in a pax link", {with_pax(special("project/dist/a", '2'), {{"linkpath", std::string("a\0b", 3)}})}},
       {"5,000 bytes", {with_pax(file("x"), {{"path", "project/dist/" + std::string(5000, 'a')}})}},
-      {"a long path of short names", {with_pax(file("x"), {{"path", "project/dist" + [] {
-                                                             std::string s;
-                                                             for (int i = 0; i < 600; ++i) s += "/aaaaaaa";
-                                                             return s;
-                                                           }()}})}},
+      {"a long path of short names",
+       {with_pax(file("x"), {{"path", "project/dist" +
+                                          [] {
+                                            std::string s;
+                                            for (int i = 0; i < 600; ++i) s += "/aaaaaaa";
+                                            return s;
+                                          }()}})}},
       {"a component of 256 bytes", {with_pax(file("x"), {{"path", "project/dist/" + std::string(256, 'a')}})}},
       {".GIT", {file("project/dist/.GIT/x")}},
       {".Vx", {file("project/dist/.Vx")}},
