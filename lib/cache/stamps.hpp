@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/fs.hpp"
-#include "base/mutation.hpp"
 #include "cache/entry.hpp"
 
 namespace vx::cache {
@@ -25,7 +24,7 @@ inline bool matches_row(const output_row& r, const fs::stat_info& st) noexcept {
 
 /// Directories need no stamp. A row without one is never current.
 inline bool matches_stamp(const output_row& r, const output_stamp& s, const fs::stat_info& st) noexcept {
-  if (r.kind == 'd' || mutation::on("output-stamps")) return true;
+  if (r.kind == 'd') return true;
   if (s.ino == 0 && s.ctime_ns == 0) return false;
   std::int64_t ctime = 0;
   return st.ino == s.ino && st.ctime.to_ns(ctime) && ctime == s.ctime_ns;

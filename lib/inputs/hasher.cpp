@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/clock.hpp"
-#include "base/mutation.hpp"
 #include "base/threads.hpp"
 #include "base/racy.hpp"
 
@@ -23,9 +22,8 @@ bool same_stamps(const fs::stat_info& a, const fs::stat_info& b) noexcept {
 
 bool fits(const cache::file_memo& row, const fs::stat_info& info) noexcept {
   std::int64_t mtime = 0, ctime = 0;
-  if (!info.mtime.to_ns(mtime) || !info.ctime.to_ns(ctime)) return false;
-  const bool same_change = row.ino == info.ino && row.ctime_ns == ctime;
-  return row.size == info.size && row.mtime_ns == mtime && (same_change || mutation::on("memo-ctime"));
+  return row.size == info.size && row.ino == info.ino && info.mtime.to_ns(mtime) && info.ctime.to_ns(ctime) &&
+         row.mtime_ns == mtime && row.ctime_ns == ctime;
 }
 
 std::uint8_t id_size(key::object_format f) noexcept { return f == key::object_format::sha1 ? 20 : 32; }

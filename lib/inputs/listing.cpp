@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/mutation.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "base/racy.hpp"
@@ -24,10 +23,9 @@ constexpr unsigned k_stat_threads = 2;  // more only fight over the directory lo
 enum class on_disk : std::uint8_t { absent, untrusted, trusted, trusted_executable };
 
 bool agrees(const git::index_entry& e, const fs::stat_info& st) noexcept {
-  const bool same_change = static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec &&
-                           st.ctime.ns == e.ctime_ns;
   return st.size < (std::uint64_t{1} << 32) && static_cast<std::uint32_t>(st.size) == e.size &&
-         (same_change || mutation::on("index-ctime")) && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
+         static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec &&
+         st.ctime.ns == e.ctime_ns && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
 }
 
 class index_judge {
