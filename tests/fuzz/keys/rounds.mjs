@@ -1,7 +1,8 @@
 // One run of vx after one edit, and everything that must hold of it.
 import fs from 'node:fs';
-import { list, lstat, read, readlink } from './disk.mjs';
+import { list, lstat, read, readlink, rewriteKeepingTimes } from './disk.mjs';
 import { Model } from './model.mjs';
+import { someFile, twist } from './steps.mjs';
 import { OUTPUT_DIRS, TASKS } from './workspace.mjs';
 
 export class Finding extends Error {}
@@ -205,7 +206,33 @@ async function killedRound(state, ask) {
   await started.done;
   await quiet(state.base);
   check(state, ws, ask, prepared, ws.run(commandLine(ask), ask.env));
+  const stage = `${ws.dir}/.vx/stage`;
+  if (lstat(stage) && list(stage).length > 0) throw new Finding(`the killed run's stage stays: ${list(stage)}`);
   return prepared;
+}
+
+/** An edit beside the run, now and then taken back at once: whatever that run did, nothing wrong may be stored. */
+async function racedRound(state, ask) {
+  const { ws, random } = state;
+  const file = someFile(state, 'file');
+  const old = file && read(`${ws.dir}/${file}`);
+  const prepared = prepare(ws, ask);
+  if (!old || prepared.model.fault) return plainRound(state, ask);
+  const pause = () => new Promise((resolve) => setTimeout(resolve, random.below(30)));
+  const rewrite = (text) => rewriteKeepingTimes(`${ws.dir}/${file}`, text);
+  state.note(`beside it: ${JSON.stringify(file)}`);
+  const started = ws.start(commandLine(ask), ask.env);
+  await pause();
+  rewrite(twist(random, old));
+  if (random.chance(40)) await pause(), rewrite(old);
+  document(await started.done, 'a run with an edit beside it');
+  state.clean.set(ws, '');
+  const careful = { ...ask, flags: [], reads: true, writes: true };
+  check(state, ws, careful, prepare(ws, careful), ws.run(commandLine(careful), ask.env));
+  rewrite(old);
+  const again = prepare(ws, careful);
+  check(state, ws, careful, again, ws.run(commandLine(careful), ask.env));
+  return again;
 }
 
 async function twiceRound(state, ask) {
@@ -228,7 +255,7 @@ async function clonesRound(state, ask) {
   return prepared.find((p) => p.model.fault) ?? prepared[0];
 }
 
-const ROUNDS = [[80, plainRound], [6, plannedRound], [5, killedRound], [4, twiceRound], [5, clonesRound]];
+const ROUNDS = [[75, plainRound], [6, plannedRound], [5, killedRound], [5, racedRound], [4, twiceRound], [5, clonesRound]];
 
 export async function round(state, ask) {
   const kind = state.random.weighted(ROUNDS);

@@ -12,7 +12,7 @@ const FENCE = /(^|\/)(\.git|\.vx|made)$/;
 export function editable(ws) {
   return walk(ws.dir, (path, name) => FENCE.test(path) || OUTPUT_DIRS.includes(path) || path === 'wt' || KEPT.test(name));
 }
-const someFile = (state, kind) => {
+export const someFile = (state, kind) => {
   const files = editable(state.ws).filter((f) => !kind || (kind === 'link') === lstat(`${state.ws.dir}/${f}`).isSymbolicLink());
   return files.length > 0 ? state.random.pick(files) : undefined;
 };
@@ -28,7 +28,7 @@ const onFile = (kind, change) => (state) => {
   return change(state, `${state.ws.dir}/${file}`, file);
 };
 /** Other bytes of the same number. */
-const twist = (random, text) => {
+export const twist = (random, text) => {
   if (text === '') return undefined;
   const at = random.below(text.length);
   return text.slice(0, at) + String.fromCharCode((text.charCodeAt(at) + 1 + random.below(254)) % 256) + text.slice(at + 1);
