@@ -76,21 +76,19 @@ export class Model {
     for (const path of this.files.keys()) {
       if (ALWAYS.some((r) => r.test(path)) || (!this.files.get(path) && /(^|\/)node_modules\//.test(path))) this.files.delete(path);
     }
-    this.applyPrep();
+    this.foreseePrep();
     this.sorted = [...this.files.keys()].sort((x, y) => (x < y ? -1 : x > y ? 1 : 0));
     this.tasks = new Map();
   }
 
-  /** The uncached `prep` of c copies seed.txt to made/seed.txt before anything that depends on it is keyed. */
-  applyPrep() {
+  /** What the uncached `prep` of c will have written when anything that depends on it is keyed: made/seed.txt, a copy of seed.txt. */
+  foreseePrep() {
     const seed = look(this.ws.dir, 'packages/c/seed.txt');
     const made = 'packages/c/made/seed.txt';
-    this.before = look(this.ws.dir, made);
     this.prepped = seed.kind === '-' ? null : { kind: 'f', content: seed.content };
-    this.listedBefore = this.files.has(made);
-    this.madeIgnored = !this.listedBefore && this.ws.ignores(made);
+    this.madeIgnored = !this.files.has(made) && this.ws.ignores(made);
   }
-  /** Takes what prep does as done. */
+  /** Computes as if prep had run. */
   afterPrep(run) {
     const made = 'packages/c/made/seed.txt';
     const files = this.files;

@@ -185,7 +185,7 @@ export function build(random, base) {
   write(`${inner}/s`, 'sub\n');
   ws1.git(['add', '-A'], { cwd: inner });
   ws1.git(['commit', '-q', '-m', 'sub'], { cwd: inner });
-  for (const version of [random.pick(['2', '3', '4'])]) ws1.git(['config', 'index.version', version]);
+  ws1.git(['config', 'index.version', random.pick(['2', '3', '4'])]);
   if (random.chance(15)) ws1.git(['config', 'core.untrackedCache', 'true']);
   if (random.chance(15)) ws1.git(['config', 'core.splitIndex', 'true']);
   ws1.git(['clone', '-q', ws1.dir, `${base}/ws2`], { cwd: base });
