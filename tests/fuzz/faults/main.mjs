@@ -33,7 +33,7 @@ function environment(extra = {}) {
 }
 function vx(faults = {}) {
   return spawnSync(vxBin, ['run', 'a#build', 'b#test', '--format', 'json', '--output-logs', 'full'],
-    { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20, env: environment(faults), timeout: 60_000 });
+    { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20, env: environment(faults), timeout: 300_000 });
 }
 const write = (name, text) => {
   fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true });

@@ -128,7 +128,7 @@ export class Workspace {
   }
   /** `vx run` to its end. */
   run(args, env) {
-    const r = spawnSync(vxBin, ['run', ...args], { cwd: this.dir, env: this.runEnvironment(env), encoding: 'latin1', timeout: 60_000, maxBuffer: 256 << 20 });
+    const r = spawnSync(vxBin, ['run', ...args], { cwd: this.dir, env: this.runEnvironment(env), encoding: 'latin1', timeout: 300_000, maxBuffer: 256 << 20 });
     return { status: r.status, signal: r.signal, stdout: r.stdout, stderr: r.stderr };
   }
   /** The same left running: `done` resolves with the same answer. */
