@@ -173,8 +173,8 @@ TEST_CASE("a listing of an ignored project that was under way when its facts die
     }
   });
   int without = 0;
-  for (int i = 0; i < 60; ++i) {
-    for (int k = 0; k < i * 40; ++k) (void)f.dir.exists("gen/src/a");  // every time a little later in the other's listing
+  for (int i = 0; i < 12; ++i) {
+    for (int k = 0; k < i * 200; ++k) (void)f.dir.exists("gen/src/a");  // every time a little later in the other's listing
     const std::string name = "gen/late" + std::to_string(i);
     f.dir.write(name, name);
     facts->forget_project("gen", nullptr);
