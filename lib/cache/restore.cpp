@@ -1,8 +1,11 @@
 // A hit back into the tree: stage, verify, swap (cache.md 9). Nothing in the tree changes before the whole artifact is proven.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <charconv>
 
 #include "base/fs.hpp"
 #include "base/mutation.hpp"
@@ -188,6 +191,18 @@ result<std::shared_ptr<store::impl::stage>> store::impl::stage_for(const std::st
   VX_TRY_LET(s->dir, fs::open_at(fs::k_cwd, path::join(stage_dir, s->name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   stages.emplace(stage_dir, s);
   return s;
+}
+
+void remove_dead_stages(const std::string& stage_dir) {
+  const auto names = fs::list_dir_at(fs::k_cwd, stage_dir);
+  if (!names) return;
+  for (const fs::dir_entry& e : *names) {
+    int pid = 0;
+    const char* const end = e.name.data() + e.name.size();
+    const auto [rest, error] = std::from_chars(e.name.data(), end, pid);
+    if (error != std::errc() || rest == end || *rest != '-' || pid <= 0) continue;
+    if (::kill(pid, 0) != 0 && errno == ESRCH) (void)fs::remove_tree_at(fs::k_cwd, path::join(stage_dir, e.name));
+  }
 }
 
 restore_result store::restore(const lookup_result& hit, const output_scope& scope, const std::string& stage_dir) {

@@ -147,4 +147,7 @@ class store {
   std::unique_ptr<impl> impl_;
 };
 
+/// Removes what killed processes left below `stage_dir`. For the holder of the run lock: nobody else stages there then.
+void remove_dead_stages(const std::string& stage_dir);
+
 }  // namespace vx::cache

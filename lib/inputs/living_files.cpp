@@ -56,6 +56,7 @@ void living_files::forget_paths(const std::vector<std::string>& paths) {
     outside_.erase(p);
     for (auto at = apart_.begin(); at != apart_.end();) at = path::is_within(p, at->first) ? apart_.erase(at) : std::next(at);
   }
+  ++deaths_;
   any_dead_.store(true, std::memory_order_release);
 }
 
@@ -69,6 +70,7 @@ void living_files::forget_region(std::string dir, nested_dirs nested) {
     return d.dir == r.dir && (d.nested == r.nested || d.nested == nullptr);
   });
   if (!known) dead_regions_.push_back(std::move(r));
+  ++deaths_;
   any_dead_.store(true, std::memory_order_release);
 }
 
@@ -88,8 +90,14 @@ living_files::dead_facts living_files::take_dead(const std::string* scope) {
     if (const auto at = dead_paths_.find(above); at != dead_paths_.end())
       out.paths.push_back(std::move(dead_paths_.extract(at).value()));
   }
-  any_dead_.store(!dead_regions_.empty() || !dead_paths_.empty(), std::memory_order_release);
   return out;
+}
+
+/// Until the table that knows better is out, every reader has to wait for it: only now may the next one go without the lock.
+void living_files::revived(table_ptr next) {
+  const std::lock_guard lock(mutex_);
+  if (next != nullptr) table_ = std::move(next);
+  any_dead_.store(!dead_regions_.empty() || !dead_paths_.empty(), std::memory_order_release);
 }
 
 void living_files::give_back(dead_facts&& dead) {
@@ -121,10 +129,8 @@ result<table_ptr> living_files::fresh(const std::string* scope) {
     give_back(std::move(dead));
     return fail(std::move(done).error());
   }
-  if (todo.empty()) return now;
-  table_ptr next = apply(*now, todo);
-  const std::lock_guard lock(mutex_);
-  table_ = next;
+  table_ptr next = todo.empty() ? now : apply(*now, todo);
+  revived(next);
   return next;
 }
 
@@ -234,6 +240,12 @@ result<table_ptr> living_files::project_apart(const std::string& dir) {
     if (const auto known = apart_.find(dir); known != apart_.end()) return known->second;
   }
   const std::lock_guard refreshing(refresh_mutex_);
+  std::uint64_t deaths = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = apart_.find(dir); known != apart_.end()) return known->second;  // the one before us looked
+    deaths = deaths_;
+  }
   region_listing listed;
   const auto found = git::find_repository(*tree_.git, path::join(tree_.root, dir));
   const bool elsewhere = found && *found && (*found)->git_dir != tree_.repo->git_dir;
@@ -250,7 +262,7 @@ result<table_ptr> living_files::project_apart(const std::string& dir) {
       own->files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
   }
   const std::lock_guard lock(mutex_);
-  apart_[dir] = own;
+  if (deaths == deaths_) apart_[dir] = own;  // else it may be from before a write: good for this reader, not for the next
   return table_ptr(own);
 }
 

@@ -62,6 +62,7 @@ class living_files {
   result<table_ptr> fresh(const std::string* scope);
   dead_facts take_dead(const std::string* scope);
   void give_back(dead_facts&& dead);
+  void revived(table_ptr next);
   result<void> revive_regions(const dead_facts& dead, changes& todo);
   result<void> revive_paths(const table& now, const dead_facts& dead, changes& todo);
   void put(changes& todo, const std::string& path, bool tracked);
@@ -78,7 +79,8 @@ class living_files {
   std::set<std::string, std::less<>> dead_paths_;
   std::map<std::string, table_ptr, std::less<>> apart_;  // null: looked at, an ordinary project without files
   std::map<std::string, slot*, std::less<>> outside_;
-  std::atomic<bool> any_dead_{false};
+  std::uint64_t deaths_ = 0;           // how often anything died
+  std::atomic<bool> any_dead_{false};  // stays set while a refresh is under way
 
   std::mutex refresh_mutex_;  // one refresh at a time; guards what follows
   ignore_query ignores_;

@@ -81,6 +81,7 @@ struct active_run::impl {
     const run_lock::taken got = lock.take(*h, *cancel, [this](std::string line) { p->notices.say(level::notice, std::move(line)); });
     if (!got.warning.empty()) p->notices.say(level::warning, got.warning);
     if (got.cancelled) return false;
+    if (got.held) cache::remove_dead_stages(h->root + "/.vx/stage");
     if (!got.waited) return true;
     // Whoever held the lock may have changed anything: learn it all again.
     p->notices.set_sink(nullptr);

@@ -801,6 +801,22 @@ TEST_CASE("a directory of someone else in an output's place fails the task by na
   CHECK_MESSAGE(f.reason.find("in the place of a directory") != std::string::npos, f.reason);
 }
 
+TEST_CASE("stage directories of dead processes go, those of living ones and other names stay") {
+  workspace w;
+  const pid_t dead = ::fork();
+  REQUIRE(dead >= 0);
+  if (dead == 0) ::_exit(0);
+  CHECK(wait_for(dead) == 0);
+  const std::string mine = std::to_string(::getpid()) + "-0";
+  w.dir.write("stage/" + std::to_string(dead) + "-3/0", "half a file", 0444);
+  w.dir.write("stage/" + mine + "/0", "being staged");
+  w.dir.write("stage/notes/x", "someone's");
+  remove_dead_stages(w.dir / "stage");
+  CHECK(w.dir.sh("ls stage") == mine + "\nnotes\n");
+  remove_dead_stages(w.dir / "absent");
+  CHECK_FALSE(w.dir.exists("absent"));
+}
+
 TEST_CASE("directories swapped for links in a loop never lead a restore outside") {
   workspace w;
   auto s = w.open();

@@ -143,6 +143,48 @@ TEST_CASE("selections from many threads while facts die") {
   f.agree("threads");
 }
 
+TEST_CASE("no reader sees the table of before while another thread lists what died") {
+  forget_fixture f;
+  for (int i = 0; i < 25; ++i) {
+    const std::string name = "p/late" + std::to_string(i);
+    f.dir.write(name, name);
+    f.known->forget_project("p", nullptr);
+    std::atomic<bool> listing{true};
+    std::thread other([&] {
+      if (!f.known->select(make_selector({"q", {"**"}, {"**"}}))) std::abort();
+      listing = false;
+    });
+    int without = 0;
+    while (listing) without += select(*f.known, {"p"}).count(name) == 0 ? 1 : 0;
+    other.join();
+    CHECK(without == 0);
+  }
+}
+
+TEST_CASE("a listing of an ignored project that was under way when its facts died is not kept") {
+  inputs_fixture f;
+  f.sh("mkdir -p gen/src other; printf 'gen\\n' >.gitignore; echo 1 >gen/src/a; echo 1 >other/o; for i in $(seq 800); do mkdir gen/src/d$i; done");
+  f.commit();
+  auto facts = start_facts(f.root(), f.env);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) {
+      if (!facts->select(make_selector({"gen"}))) std::abort();
+    }
+  });
+  int without = 0;
+  for (int i = 0; i < 12; ++i) {
+    for (int k = 0; k < i * 200; ++k) (void)f.dir.exists("gen/src/a");  // every time a little later in the other's listing
+    const std::string name = "gen/late" + std::to_string(i);
+    f.dir.write(name, name);
+    facts->forget_project("gen", nullptr);
+    without += select(*facts, {"gen"}).count(name) == 0 ? 1 : 0;
+  }
+  stop = true;
+  other.join();
+  CHECK(without == 0);
+}
+
 namespace {
 
 struct truth_fixture : inputs_fixture {
