@@ -62,6 +62,12 @@ class pruner {
     return got == step::done;
   }
 
+  /// Uses of this process that the rows may not show yet.
+  template <class LastUse>
+  void see_uses(LastUse last_use) {
+    for (candidate& c : all_) c.used_ns = std::max(c.used_ns, std::min(last_use(c.key), now_));
+  }
+
   /// Rows were read before this listing: a save in between is a file without a row we know, fresh, and stays.
   void read_directory(int dir, std::int64_t dir_now_ns) {
     const dir_listing listing = list_store(dir);
@@ -200,6 +206,13 @@ result<store::prune_report> store::prune(const retention& policy, bool dry_run, 
       m.db_failed();
       if (m.db.is_open()) return report;
     }
+  }
+  {
+    const std::lock_guard lock(m.marks_mutex);
+    p.see_uses([&](const digest128& key) {
+      const auto at = m.marks.find(key);
+      return at == m.marks.end() ? std::int64_t{0} : at->second.touched_ns;
+    });
   }
   if (sweep) p.read_directory(m.dir.get(), directory_clock(m.dir.get(), m.temp_name(), may_write, now));
 

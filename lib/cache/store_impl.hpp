@@ -50,7 +50,13 @@ struct store::impl {
 
   /// What this process knows about the age of rows, so that a use can be judged without SQL.
   struct use_mark {
-    std::int64_t id = 0, used_ns = 0, artifact_mtime_s = 0;
+    std::int64_t id = 0, used_ns = 0, artifact_mtime_s = 0;  ///< as the row and the file have them
+    std::int64_t touched_ns = 0;                             ///< the last use by this process
+    void see(std::int64_t row, std::int64_t used, std::int64_t mtime_s) noexcept {
+      id = row;
+      used_ns = used;
+      artifact_mtime_s = mtime_s;
+    }
   };
   std::mutex marks_mutex;
   std::unordered_map<digest128, use_mark, digest128_hash> marks;

@@ -99,7 +99,7 @@ void store::impl::check_files(const std::vector<digest128>& keys, bool outputs, 
   }
   {
     const std::lock_guard lock(marks_mutex);
-    for (const auto& [r, mtime] : fresh) marks[r->entry.key] = {r->entry.id, r->entry.used_ns, mtime};
+    for (const auto& [r, mtime] : fresh) marks[r->entry.key].see(r->entry.id, r->entry.used_ns, mtime);
   }
   if (outputs && !lost.empty()) forget_lost(lost, {});
 }
@@ -152,7 +152,7 @@ bool store::artifact_present(const digest128& key) {
 
 void store::impl::mark_used(const digest128& key, std::int64_t id, std::int64_t used_ns, std::int64_t artifact_mtime_s) {
   const std::lock_guard lock(marks_mutex);
-  marks[key] = {id, used_ns, artifact_mtime_s};
+  marks[key].see(id, used_ns, artifact_mtime_s);
 }
 
 std::optional<entry> store::newest_of(const std::string& project, const std::string& task) {
@@ -166,13 +166,13 @@ std::optional<entry> store::newest_of(const std::string& project, const std::str
   return read_entry(s);
 }
 
-/// A use is recorded at a grain: one second for a batch of up to 256 entries, one minute for larger ones. So the order of eviction is
-/// true to a minute, while a warm run over thousands of tasks, repeated at once, writes nothing.
+/// A batch of more than 256 entries records a use at a grain of one minute, so that a warm run over thousands of tasks, repeated at once,
+/// writes nothing. This process knows the exact time (`marks`), and its prune goes by that; other processes see it to a minute.
 void store::touch_used(const std::vector<digest128>& keys, std::int64_t now_ns) {
   impl& m = *impl_;
   if (m.mode != store_mode::read_write || !m.options.create) return;
   constexpr std::int64_t k_hour_s = 3600;
-  const std::int64_t grain = keys.size() <= k_keys_per_statement ? k_second : 60 * k_second;
+  const std::int64_t grain = keys.size() <= k_keys_per_statement ? 0 : 60 * k_second;
   std::vector<std::int64_t> ids;
   std::vector<digest128> renew;
   {
@@ -181,6 +181,7 @@ void store::touch_used(const std::vector<digest128>& keys, std::int64_t now_ns) 
       const auto at = m.marks.find(key);
       if (at == m.marks.end()) continue;
       impl::use_mark& mark = at->second;
+      mark.touched_ns = now_ns;
       if (mark.used_ns < now_ns - grain || mark.used_ns > now_ns) {
         mark.used_ns = now_ns;
         ids.push_back(mark.id);

@@ -207,7 +207,9 @@ std::int64_t facts::impl::after_last_write(const std::vector<const file*>& files
   }
   if (!manifest_path.empty()) look(manifest_path);
   std::int64_t now = hash.now_ns();
-  while (last >= now && last - now < k_longest_tick_ns) {
+  // A clock of whole seconds stands still for longer than a task may wait: what lies in its tick stays in doubt.
+  const std::int64_t until = mono_ns() + k_longest_tick_ns;
+  while (last >= now && last - now < k_longest_tick_ns && mono_ns() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const std::int64_t next = hash.now_ns();
     if (next < now) break;  // no clock, or one that steps back: doubt

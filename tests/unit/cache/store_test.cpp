@@ -908,20 +908,36 @@ TEST_CASE("retention: age, then size, strictly oldest use first; files without r
   }
 }
 
-TEST_CASE("uses are recorded once, at a grain, in one batch") {
+TEST_CASE("uses are recorded in one batch; a large one at a grain that this process's eviction sees through") {
   workspace w;
   auto s = w.open();
   w.dir.write("ws/p/dist/a", "one");
   const auto scope = w.scope({"dist/**"});
   const std::int64_t saved_at = saved(*s, scope, 1).entry.used_ns;
   s->touch_used({key_of(1), key_of(2)}, saved_at + 500'000'000);
-  CHECK(s->lookup(key_of(1))->entry.used_ns == saved_at);
+  CHECK(s->lookup(key_of(1))->entry.used_ns == saved_at + 500'000'000);
   s->touch_used({key_of(1)}, saved_at + 2'000'000'000);
   CHECK(s->lookup(key_of(1))->entry.used_ns == saved_at + 2'000'000'000);
   w.dir.sh("touch -d '2 hours ago' store/*.zst");
   (void)s->lookup(key_of(1));
   s->touch_used({key_of(1)}, saved_at + 4'000'000'000);
   CHECK(w.dir.sh("find store -name '*.zst' -mmin -10 | wc -l") == "1\n");
+
+  SUBCASE("the grain") {
+    const std::int64_t later = saved(*s, scope, 2).entry.used_ns;
+    std::vector<digest128> many{key_of(1)};
+    for (std::uint64_t k = 1000; k < 1300; ++k) many.push_back(key_of(k));
+    run_sql(w.store_dir() + "/store-1.db", "UPDATE entries SET used_ns = " + std::to_string(later - 1'000'000'000) + " WHERE key = x'" + key_of(1).hex() + "'");
+    (void)s->lookup(key_of(1));
+    s->touch_used(many, wall_ns());
+    CHECK(s->lookup(key_of(1))->entry.used_ns == later - 1'000'000'000);
+    store::retention one;
+    one.older_than_ns = std::nullopt;
+    one.max_bytes = 4096;
+    CHECK(s->prune(one, false, false)->evicted == 1);
+    CHECK(s->lookup(key_of(1)));
+    CHECK(!s->lookup(key_of(2)));
+  }
 }
 
 TEST_CASE("statistics agree with the disk") {
