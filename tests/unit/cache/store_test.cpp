@@ -847,7 +847,7 @@ TEST_CASE("retention: age, then size, strictly oldest use first; files without r
   auto s = w.open();
   const auto scope = w.scope({"dist/**"});
   for (std::uint64_t k = 0; k < 10; ++k) {
-    w.dir.sh("mkdir -p ws/p/dist && head -c 20000 /dev/urandom > ws/p/dist/a");
+    w.dir.sh("mkdir -p ws/p/dist && head -c 18000 /dev/urandom > ws/p/dist/a");
     (void)saved(*s, scope, k);
   }
   const std::uint64_t k_size = (s->lookup(key_of(0))->entry.artifact_bytes + 4095) / 4096 * 4096;
