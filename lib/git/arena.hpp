@@ -1,7 +1,6 @@
 // Bytes that stay where they are until the arena goes: paths and identities by the ten thousand without an allocation each.
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -24,13 +23,13 @@ class arena {
   }
   std::string_view copy(std::string_view text) {
     char* to = take(text.size());
-    std::memcpy(to, text.data(), text.size());
+    text.copy(to, text.size());  // memcpy() takes no null, which an empty view may carry
     return {to, text.size()};
   }
   std::string_view join(std::string_view a, std::string_view b) {
     char* to = take(a.size() + b.size());
-    std::memcpy(to, a.data(), a.size());
-    std::memcpy(to + a.size(), b.data(), b.size());
+    a.copy(to, a.size());
+    b.copy(to + a.size(), b.size());
     return {to, a.size() + b.size()};
   }
 

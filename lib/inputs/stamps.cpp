@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/clock.hpp"
 #include "base/mutation.hpp"
@@ -21,7 +20,7 @@ class c_path {
  public:
   explicit c_path(std::string_view path) {
     if (path.size() < sizeof short_) {
-      std::memcpy(short_, path.data(), path.size());
+      path.copy(short_, path.size());
       short_[path.size()] = '\0';
       text_ = short_;
     } else {
