@@ -56,7 +56,7 @@ std::vector<std::uint32_t> match_workspace(const selector& s, const table& t) {
   std::vector<file_range> ranges;
   for (const glob::pattern& p : s.workspace_files.positives()) {
     ranges.push_back(t.below(p.prefix));
-    if (!p.literal) continue;
+    // "a/**" and "a" select a file of that very name, too; whether one does is the matcher's to say.
     const std::size_t at = t.lower(p.prefix);
     if (at < t.files.size() && t.files[at].path == p.prefix) ranges.emplace_back(at, at + 1);
   }

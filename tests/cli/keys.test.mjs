@@ -371,3 +371,11 @@ test('files outside a sparse checkout are no inputs, and one notice counts those
   assert.equal(run.status, 0, run.text);
   assert.match(run.text, line);
 });
+
+test('a workspace glob of a tree keys a file that stands in the place of its directory', () => {
+  const ws = single(copyBuild({ inputs: { workspaceFiles: ['data/**'] } }));
+  ws.write('data', 'one\n');
+  const first = ws.plan(['a#build']).keys['a#build'];
+  ws.write('data', 'two\n');
+  assert.notEqual(ws.plan(['a#build']).keys['a#build'], first);
+});
