@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,7 +56,13 @@ class pipeline {
  public:
   explicit pipeline(run_state& s) : s_(s) {
     // One thread keeps the store's connection busy, others stat meanwhile; more would wait for the connection.
-    for (unsigned n = std::min(usable_cpus(), 4u); n > 1; --n) others_.emplace_back([this] { work(); });
+    for (unsigned n = std::min(usable_cpus(), 4u); n > 1; --n) {
+      try {
+        others_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        break;  // no more threads to be had: fewer hands do the same work
+      }
+    }
   }
   ~pipeline() { finish(); }
   pipeline(const pipeline&) = delete;

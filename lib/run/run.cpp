@@ -162,7 +162,7 @@ struct active_run::impl {
 
   /// History goes to the checkout's database, uses and retention to the store's: each has a connection of its own.
   void close_books() {
-    std::future<void> kept = std::async(std::launch::async, [this] { retain(); });
+    std::future<void> kept = std::async(std::launch::async | std::launch::deferred, [this] { retain(); });  // deferred: no thread to be had
     {
       const stage_span span(p->timing, "record history");
       if (!cancel->requested() && !p->tasks.empty()) record_history(*s, context, counted, end);
