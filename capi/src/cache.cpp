@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "git/git.hpp"
 #include "internal.hpp"
+#include "run/cache_report.hpp"
 
 struct vx_entry {
   std::shared_ptr<vx::capi::cache_state> cache;
@@ -258,13 +259,7 @@ result<json::object> prune(store& s, const vx_prune& p) {
   policy.max_bytes = p.max_bytes > 0 ? std::optional(p.max_bytes) : std::nullopt;
   const bool dry = (p.flags & VX_PRUNE_DRY_RUN) != 0;
   VX_TRY_LET(const store::prune_report r, s.prune(policy, dry, true));
-  json::object doc;
-  doc.add("dryRun", dry);
-  doc.add("evicted", r.evicted);
-  doc.add("bytesFreed", r.bytes_freed);
-  doc.add("orphans", r.orphans);
-  doc.add("orphanBytes", r.orphan_bytes);
-  return doc;
+  return run::prune_object(dry, r);
 }
 
 const output_row* row_at(const vx_entry* entry, std::size_t index) {

@@ -56,16 +56,6 @@ void add_day(json::object& o, recorded& r) {
   o.add("savedMs24h", saved_ns(r, from) / 1'000'000);
 }
 
-json::object prune_object(bool dry_run, const cache::store::prune_report& report) {
-  json::object o;
-  o.add("dryRun", dry_run);
-  o.add("evicted", report.evicted);
-  o.add("bytesFreed", report.bytes_freed);
-  o.add("orphans", report.orphans);
-  o.add("orphanBytes", report.orphan_bytes);
-  return o;
-}
-
 /// The run lock, for as long as the caller is ready to wait.
 status take_lock(run_lock& lock, const host& h, const prune_request& request, const cancel_token* cancel,
                  std::vector<std::string>& notices) {
@@ -93,6 +83,16 @@ result<std::unique_ptr<cache::store>> open_for_pruning(const cache::store_locati
 }
 
 }  // namespace
+
+json::object prune_object(bool dry_run, const cache::store::prune_report& report) {
+  json::object o;
+  o.add("dryRun", dry_run);
+  o.add("evicted", report.evicted);
+  o.add("bytesFreed", report.bytes_freed);
+  o.add("orphans", report.orphans);
+  o.add("orphanBytes", report.orphan_bytes);
+  return o;
+}
 
 std::string_view source_word(cache::store_source s) noexcept {
   switch (s) {

@@ -30,6 +30,9 @@ struct prune_request {
 /// USAGE for bounds, REFUSED (details: {"busy":true}) when a run outlasts the wait, CONFIG, FS.
 result<json::value> prune_cache(std::shared_ptr<const host> h, const prune_request& request, const cancel_token* cancel);
 
+/// What was, or would be, removed: the document of cli.md 12.
+json::object prune_object(bool dry_run, const cache::store::prune_report& report);
+
 /// Not less than one of each; the failure says what is wrong.
 result<cache::store::retention> parse_bounds(const prune_request& request);
 

@@ -19,17 +19,6 @@ static const char *const nothing_made[] = {NULL};
 
 static void path_of(char *to, const char *dir, const char *name) { CHECK(snprintf(to, 4200, "%s/%s", dir, name) < 4200); }
 
-static void put(const char *dir, const char *name, const char *bytes) {
-  char path[4200];
-  FILE *f;
-  path_of(path, dir, name);
-  f = fopen(path, "wb");
-  CHECK(f != NULL);
-  if (f == NULL) return;
-  fputs(bytes, f);
-  fclose(f);
-}
-
 static int holds(const char *dir, const char *name, const char *bytes) {
   char path[4200], got[256] = "";
   FILE *f;
@@ -76,8 +65,8 @@ static void make_outputs(const char *root, const char *bytes) {
   mkdir(path, 0777);
   path_of(path, root, "a/out/deep");
   mkdir(path, 0777);
-  put(root, "a/out/x", bytes);
-  put(root, "a/out/deep/y", "y\n");
+  write_file(root, "a/out/x", bytes);
+  write_file(root, "a/out/deep/y", "y\n");
   path_of(path, root, "a/out/x");
   chmod(path, 0755);
   path_of(path, root, "a/out/link");
@@ -186,8 +175,8 @@ static void round_trip(const char *root) {
 
   CHECK_OK(vx_cache_is_current(entry, &outputs, &done, &err_));
   CHECK(done == 1);
-  put(root, "a/out/stray", "");
-  put(root, "a/out/x", "two\n");
+  write_file(root, "a/out/stray", "");
+  write_file(root, "a/out/x", "two\n");
   CHECK_OK(vx_cache_is_current(entry, &outputs, &done, &err_));
   CHECK(done == 0);
   CHECK_OK(vx_cache_restore(entry, &outputs, &done, &err_));
@@ -218,7 +207,7 @@ static void reading_only(const char *root) {
   CHECK(vx_cache_access(cache) == 1);
   CHECK_OK(vx_cache_lookup(cache, &digest, NULL, NULL, &entry, &err_));
   CHECK(entry != NULL);
-  put(root, "a/out/x", "two\n");
+  write_file(root, "a/out/x", "two\n");
   CHECK_OK(vx_cache_restore(entry, &outputs, &done, &err_));
   CHECK(done == 1 && holds(root, "a/out/x", "one\n"));
   save.outputs = &outputs;
@@ -488,7 +477,7 @@ static void two_threads(const char *root) {
   make_outputs(root, "a\n");
   path_of(path, root, "b/out");
   mkdir(path, 0777);
-  put(root, "b/out/x", "b\n");
+  write_file(root, "b/out/x", "b\n");
   CHECK(pthread_create(&thread, NULL, work, &b) == 0);
   CHECK(work(&a) == NULL);
   CHECK(pthread_join(thread, &ended) == 0 && ended == NULL);

@@ -48,5 +48,7 @@ extern int failed_checks;
 /* A workspace of two projects in a new directory; its path, to be freed with remove_workspace(). */
 char *make_workspace(void);
 void remove_workspace(char *path);
+/* The file `name` below `dir` with this text. */
+void write_file(const char *dir, const char *name, const char *text);
 
 #endif

@@ -7,17 +7,6 @@
 
 #include "check.h"
 
-static void put(const char *dir, const char *name, const char *bytes) {
-  char path[4200];
-  FILE *f;
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  f = fopen(path, "wb");
-  CHECK(f != NULL);
-  if (f == NULL) return;
-  fputs(bytes, f);
-  fclose(f);
-}
-
 static void globs(void) {
   const char *const list[] = {"src/**", "!src/gen", "*.md", NULL}, *const bad[] = {"../x", NULL}, *const negative[] = {"!x", NULL};
   vx_glob *glob = (vx_glob *)(void *)&failed_checks;
@@ -88,8 +77,8 @@ static void selecting(const char *root) {
   vx_selection *s = NULL;
   char path[4200];
   size_t i;
-  put(root, "a/out.txt", "made\n");
-  put(root, "a/tool", "#!/bin/sh\n");
+  write_file(root, "a/out.txt", "made\n");
+  write_file(root, "a/tool", "#!/bin/sh\n");
   snprintf(path, sizeof path, "%s/a/tool", root);
   chmod(path, 0755);
   snprintf(path, sizeof path, "%s/a/link", root);
@@ -177,16 +166,16 @@ static void truth(const char *root) {
   mark = vx_inputs_mark() + 60 * (int64_t)1000000000; /* nothing was written after it: identities alone decide */
   CHECK(moved(inputs, all, mark, 0, NULL));
   CHECK(moved(inputs, some, mark, 0, NULL));
-  put(root, "a/new.txt", "1");
+  write_file(root, "a/new.txt", "1");
   CHECK(moved(inputs, all, mark, 0, "a/new.txt"));
   CHECK(moved(inputs, some, mark, 0, NULL));
-  put(root, "a/in.txt", "in\n"); /* the same bytes again */
+  write_file(root, "a/in.txt", "in\n"); /* the same bytes again */
   CHECK(moved(inputs, some, 0, 0, "a/in.txt"));
   CHECK(moved(inputs, some, 0, VX_INPUTS_BY_BYTES, NULL));
-  put(root, "a/in.txt", "ni\n");
+  write_file(root, "a/in.txt", "ni\n");
   CHECK(moved(inputs, some, mark, VX_INPUTS_BY_BYTES, "a/in.txt"));
-  put(root, "a/in.txt", "in\n");
-  put(root, "a/none", "");
+  write_file(root, "a/in.txt", "in\n");
+  write_file(root, "a/none", "");
   CHECK(moved(inputs, some, mark, VX_INPUTS_BY_BYTES, "a/none"));
 
   CHECK_FAILS(vx_inputs_changed_since(other, some, mark, 0, &changed, &err_), VX_E_INVALID);

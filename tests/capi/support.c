@@ -8,7 +8,7 @@
 
 int failed_checks = 0;
 
-static void write_file(const char *dir, const char *name, const char *text) {
+void write_file(const char *dir, const char *name, const char *text) {
   char path[4096];
   FILE *f;
   snprintf(path, sizeof path, "%s/%s", dir, name);
