@@ -162,7 +162,7 @@ class config_parser {
 
 /// The variables vx reads, collected over all files; the last one wins.
 struct collected {
-  std::optional<std::optional<std::string>> autocrlf, file_mode, attributes_file;
+  std::optional<std::optional<std::string>> autocrlf, file_mode, attributes_file, excludes_file;
   bool attributes_from_tree = false, includes = false, worktree_config = false;
 
   void take(const config_variable& v) {
@@ -171,6 +171,7 @@ struct collected {
     if (v.section == "core" && v.name == "autocrlf") autocrlf = v.value;
     if (v.section == "core" && v.name == "filemode") file_mode = v.value;
     if (v.section == "core" && v.name == "attributesfile") attributes_file = v.value;
+    if (v.section == "core" && v.name == "excludesfile") excludes_file = v.value;
     if (v.section == "attr" && v.name == "tree") attributes_from_tree = true;
     if (v.section == "extensions" && v.name == "worktreeconfig") worktree_config = config_bool(v.value).value_or(true);
   }
@@ -197,6 +198,12 @@ void add_system_attributes(const program& git, settings& out) {
   if (!prefix.empty() && prefix != "/usr" && prefix != "/") out.attribute_files.push_back(prefix + "/etc/gitattributes");
 }
 
+std::optional<std::string> ignore_file(const environment& env, const collected& c) {
+  if (c.excludes_file) return c.excludes_file->has_value() ? expand(env, **c.excludes_file) : std::nullopt;
+  const std::string dir = home_config(env);
+  return dir.empty() ? std::string() : dir + "/ignore";
+}
+
 /// False: an attributes file whose place only git knows.
 bool finish(const program& git, const collected& c, settings& out) {
   if (c.autocrlf) {
@@ -213,13 +220,16 @@ bool finish(const program& git, const collected& c, settings& out) {
     out.attribute_files.push_back(dir + "/attributes");
   }
   add_system_attributes(git, out);
+  out.ignore_file = ignore_file(git.env(), c);
   return true;
 }
 
 enum class file_state : std::uint8_t { absent, read, unreadable };
 
-file_state read_config(const std::string& file, collected& into) {
+file_state read_config(const std::string& file, collected& into, std::string& source) {
   auto text = fs::read_file_at(fs::k_cwd, file, k_config_most);
+  source.append(file).push_back('\0');
+  source.append(text ? *text : std::string()).push_back('\0');
   if (!text) return text.error().sys == ENOENT || text.error().sys == ENOTDIR ? file_state::absent : file_state::unreadable;
   return parse_config(*text, [&](const config_variable& v) { into.take(v); }) ? file_state::read : file_state::unreadable;
 }
@@ -295,6 +305,7 @@ result<settings> ask_settings(const program& git, const repository& repo) {
   if (got.exit_code != 0) return fail(errc::IO, "git var -l failed: " + got.err);
   collected c;
   std::vector<std::string> told;
+  settings out;
   for (const std::string_view line : text::split(got.out, '\n')) {
     const std::size_t eq = line.find('=');
     const std::string_view name = line.substr(0, eq);
@@ -303,10 +314,11 @@ result<settings> ask_settings(const program& git, const repository& repo) {
     if (name == "core.autocrlf") c.autocrlf = value;
     if (name == "core.filemode") c.file_mode = value;
     if (name == "core.attributesfile") c.attributes_file = value;
+    if (name == "core.excludesfile") c.excludes_file = value;
     if (name == "attr.tree") c.attributes_from_tree = true;
     if ((name == "GIT_ATTR_GLOBAL" || name == "GIT_ATTR_SYSTEM") && value && !value->empty()) told.push_back(*value);
+    if (!name.starts_with("GIT_") || name.starts_with("GIT_ATTR_")) out.source.append(line).push_back('\n');  // the rest has the time of day
   }
-  settings out;
   if (!finish(git, c, out)) out.converts_all = true;
   out.attribute_files.insert(out.attribute_files.end(), told.begin(), told.end());
   return out;
@@ -316,9 +328,9 @@ result<settings> read_settings(const program& git, const repository& repo) {
   if (const auto files = config_files(git, repo)) {
     collected c;
     bool plain = true;
-    for (const std::string& file : *files) plain = plain && read_config(file, c) != file_state::unreadable;
-    if (c.worktree_config) plain = plain && read_config(repo.git_dir + "/config.worktree", c) != file_state::unreadable;
     settings out;
+    for (const std::string& file : *files) plain = plain && read_config(file, c, out.source) != file_state::unreadable;
+    if (c.worktree_config) plain = plain && read_config(repo.git_dir + "/config.worktree", c, out.source) != file_state::unreadable;
     if (plain && !c.includes && finish(git, c, out)) return out;
   }
   return ask_settings(git, repo);

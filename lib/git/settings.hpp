@@ -26,6 +26,8 @@ struct settings {
   bool converts_all = false;  ///< core.autocrlf true or input, attributes from a tree: no index id may be trusted
   bool file_mode = true;
   std::vector<std::string> attribute_files;  ///< global and system attribute files, absolute; they need not exist
+  std::optional<std::string> ignore_file;    ///< core.excludesFile or its default, absolute, "" = none; nullopt: only git knows
+  std::string source;                        ///< bytes that differ whenever the configuration does
 };
 /// Reads the config files when they are plain and git's system paths are known, else `git var -l`.
 result<settings> read_settings(const program& git, const repository& repo);

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/path.hpp"
 #include "inputs/facts_impl.hpp"
+#include "inputs/untracked.hpp"
 
 namespace vx::inputs {
 
@@ -23,7 +24,9 @@ facts::impl::impl(const start_request& request)
 facts::facts() = default;
 
 facts::~facts() {
-  if (impl_ && impl_->gatherer.joinable()) impl_->gatherer.join();
+  if (!impl_) return;
+  impl_->tell_memo(nullptr);
+  if (impl_->gatherer.joinable()) impl_->gatherer.join();
 }
 
 std::unique_ptr<facts> facts::start(const start_request& request) {
@@ -31,7 +34,12 @@ std::unique_ptr<facts> facts::start(const start_request& request) {
   f->impl_ = std::make_unique<impl>(request);
   impl* i = f->impl_.get();
   i->hash.set_memo(request.memo);
-  const auto work = [i] { gather(i->root, i->root_fd.get(), *i->env, i->cancel, *i->bytes, i->listing); };
+  i->memo_told = !request.memo_follows;
+  const auto memo = [i] {
+    i->memo_told.wait(false);
+    return i->memo.load(std::memory_order_acquire);
+  };
+  const auto work = [i, memo] { gather(i->root, i->root_fd.get(), *i->env, i->cancel, memo, *i->bytes, i->listing); };
   if (!i->root_fd) {
     i->open_failure = sys_failure(ENOENT, "cannot open", i->root);
     return f;
@@ -40,13 +48,14 @@ std::unique_ptr<facts> facts::start(const start_request& request) {
     const signals_blocked shield;
     i->gatherer = std::thread(work);
   } catch (const std::system_error&) {
+    i->memo_told = true;  // this thread is the one that would tell
     work();
   }
   return f;
 }
 
 void facts::set_memo(cache::index* memo) noexcept {
-  impl_->memo.store(memo, std::memory_order_release);
+  impl_->tell_memo(memo);
   impl_->hash.set_memo(memo);
 }
 
@@ -150,5 +159,11 @@ std::optional<std::string> facts::moved(const selector& s, const description& d,
 }
 
 void facts::flush_memos() { impl_->hash.flush(); }
+
+void facts::remember_listing() {
+  impl& i = *impl_;
+  cache::index* memo = i.memo.load(std::memory_order_acquire);
+  if (memo != nullptr && !i.wait_failure) remember_untracked(i.tree, i.listing, *memo);
+}
 
 }  // namespace vx::inputs

@@ -45,7 +45,14 @@ struct facts::impl {
   const cancel_token* cancel;
   std::shared_ptr<pool> bytes = std::make_shared<pool>();
   hasher hash;
+  void tell_memo(cache::index* index) noexcept {
+    memo.store(index, std::memory_order_release);
+    memo_told = true;
+    memo_told.notify_all();
+  }
+
   std::atomic<cache::index*> memo;
+  std::atomic<bool> memo_told{true};
   std::int64_t clock_offset_ns;  ///< wall minus monotonic at the start
 
   start_listing listing;

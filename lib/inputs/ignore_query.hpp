@@ -28,6 +28,8 @@ class ignore_query {
   /// count. Failure: git gave no answer (a path inside a nested repository, behind a link).
   result<std::vector<bool>> ask(const std::vector<std::string>& paths);
   result<bool> ask_dir(const std::string& dir);
+  /// The same as ask(), one question a path: nothing is learned about the directories above. With git only.
+  result<std::vector<bool>> ask_each(const std::vector<std::string>& paths) { return ask_git(paths); }
   /// True when a directory above the path is known to be ignored: needs no question.
   bool known_ignored(std::string_view path) const;
   /// Rules at or below `dir` may have been rewritten.

@@ -23,7 +23,8 @@ namespace vx::inputs {
 struct start_request {
   std::string root;                  ///< absolute, real
   const environment* env = nullptr;  ///< must outlive the facts
-  cache::index* memo = nullptr;      ///< may be null: no memo; may also be given later by set_memo()
+  cache::index* memo = nullptr;      ///< may be null: no memo
+  bool memo_follows = false;         ///< set_memo() will say soon: the listing waits for it
   const cancel_token* cancel = nullptr;
 };
 
@@ -55,7 +56,7 @@ class facts {
   facts(const facts&) = delete;
   facts& operator=(const facts&) = delete;
 
-  /// The memo, once it is open; before wait().
+  /// The memo, once it is open; before wait(). Null: there is none, or none any more.
   void set_memo(cache::index* memo) noexcept;
   /// Joins the listing. Failure only for trouble that refuses a run; "no git" falls back to the walk with a notice.
   status wait();
@@ -98,6 +99,8 @@ class facts {
 
   /// Queues the memo rows of everything hashed since the last call into the index.
   void flush_memos();
+  /// Queues what git said of untracked files, if it was asked: the next run need not ask. Once a run, at its end.
+  void remember_listing();
 
  private:
   facts();

@@ -12,6 +12,7 @@
 #include "base/racy.hpp"
 #include "inputs/inputs.hpp"
 #include "inputs/names.hpp"
+#include "inputs/untracked.hpp"
 
 namespace vx::inputs {
 namespace {
@@ -89,9 +90,9 @@ void age_by_shared_index(const git::repository& repo, git::index_snapshot& index
 
 class gatherer {
  public:
-  gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
-           start_listing& out)
-      : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), bytes_(bytes), out_(out), clock_(root_fd) {}
+  gatherer(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel,
+           const std::function<cache::index*()>& memo, pool& bytes, start_listing& out)
+      : root_(root), root_fd_(root_fd), env_(env), cancel_(cancel), memo_(memo), bytes_(bytes), out_(out), clock_(root_fd) {}
 
   void run() {
     out_.started_ns = clock_.now_ns();
@@ -117,23 +118,55 @@ class gatherer {
   bool with_git() {
     out_.program = git::program::find(env_);
     if (!out_.program) return refuse("not a git work tree: git is not on PATH");
-    result<git::program::output> others = fail(errc::INTERNAL, "");
+    cache::index* memo = memo_();
+    std::optional<untracked_memo> remembered = memo != nullptr ? untracked_memo::load(*memo) : std::nullopt;
+    std::string others;
+    bool told = false;
     joined_thread asking;
-    try {
-      const signals_blocked shield;
-      asking = joined_thread([&] { others = ask_others(); });
-    } catch (const std::system_error&) {
-      others = ask_others();
+    if (!remembered) {
+      try {
+        const signals_blocked shield;
+        asking = joined_thread([&] { told = ask_others({}, others); });
+      } catch (const std::system_error&) {
+        told = ask_others({}, others);
+      }
     }
     const bool known = read_git();
     asking.join();
-    return known && take_others(others) && out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0
-               ? true
-               : empty_or_refused(known);
+    if (remembered && known) told = recall_others(std::move(*remembered), others);
+    if (!known) return empty_or_refused(false);
+    if (!told) return refuse(std::move(*no_answer_));
+    take_others(std::move(others));
+    return out_.files.size() + out_.absent.size() + out_.sparse_absent.size() > 0 || empty_or_refused(true);
   }
 
-  result<git::program::output> ask_others() const {
-    return out_.program->run(root_, {"ls-files", "-z", "--others", "--exclude-standard"}, {}, cancel_);
+  /// Question 2, about everything or below some directories. False: git gave no answer, and `no_answer_` says why.
+  bool ask_others(const std::vector<std::string>& dirs, std::string& answer) {
+    out_.asked_ns = clock_.now_ns();
+    std::vector<std::string> args{"--literal-pathspecs", "ls-files", "-z", "--others", "--exclude-standard"};
+    if (!dirs.empty()) args.emplace_back("--");
+    for (const std::string& d : dirs) args.push_back(d + "/");
+    result<git::program::output> got = out_.program->run(root_, args, {}, cancel_);
+    if (got && got->exit_code == 0) {
+      answer = std::move(got->out);
+      return true;
+    }
+    no_answer_ = got ? failure{errc::IO, 0, "git ls-files: " + got->err, {}, {}} : std::move(got).error();
+    return false;
+  }
+
+  bool recall_others(untracked_memo remembered, std::string& answer) {
+    const untracked_question ask = still_unknown(remembered, context(), out_);
+    if (ask.whole) return ask_others({}, answer);
+    if (ask.dirs.empty()) {
+      answer = remembered.answer;
+    } else {
+      std::string fresh;
+      if (!ask_others(ask.dirs, fresh)) return ask_others({}, answer);
+      answer = splice_answer(remembered.answer, ask.dirs, fresh);
+    }
+    out_.remembered = std::make_shared<const untracked_memo>(std::move(remembered));
+    return true;
   }
 
   /// A root without any file: empty, or one that the enclosing repository ignores.
@@ -228,11 +261,10 @@ class gatherer {
     }
   }
 
-  bool take_others(result<git::program::output>& others) {
-    if (!others) return refuse(std::move(others).error());
-    if (others->exit_code != 0) return refuse(failure{errc::IO, 0, "git ls-files: " + others->err, {}, {}});
-    auto text = std::make_shared<const std::string>(std::move(others->out));
+  void take_others(std::string answer) {
+    auto text = std::make_shared<const std::string>(std::move(answer));
     bytes_.keep(text);
+    out_.untracked = text;
     const std::size_t tracked = out_.files.size();
     region_listing inner;
     const tree_context tree = context();
@@ -252,7 +284,6 @@ class gatherer {
     for (const region_listing::item& item : inner.files)
       out_.files.push_back({bytes_.copy(item.path), {}, bytes_.new_slot(), item.tracked});
     merge(tracked);
-    return true;
   }
 
   void add_untracked(std::string_view path) {
@@ -282,9 +313,11 @@ class gatherer {
   int root_fd_;
   const environment& env_;
   const cancel_token* cancel_;
+  const std::function<cache::index*()>& memo_;
   pool& bytes_;
   start_listing& out_;
   file_clock clock_;
+  std::optional<failure> no_answer_;  // to question 2
   std::vector<on_disk> states_;     // by index entry
   std::vector<std::string> links_;  // gitlinks and untracked repositories
   dropped_names untracked_names_;
@@ -292,9 +325,9 @@ class gatherer {
 
 }  // namespace
 
-void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
-            start_listing& out) {
-  gatherer(root, root_fd, env, cancel, bytes, out).run();
+void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel,
+            const std::function<cache::index*()>& memo, pool& bytes, start_listing& out) {
+  gatherer(root, root_fd, env, cancel, memo, bytes, out).run();
 }
 
 }  // namespace vx::inputs

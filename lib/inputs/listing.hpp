@@ -1,6 +1,7 @@
 // What a run knows at its start: the table of files, gathered on threads, and the facts about trust that need no database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 #include "inputs/table.hpp"
 
 namespace vx::inputs {
+
+struct untracked_memo;
 
 struct start_listing {
   // Filled in any case.
@@ -39,11 +42,15 @@ struct start_listing {
   std::vector<std::string_view> absent;         ///< tracked and not on disk, else
   std::vector<std::string> nested;              ///< directories of nested repositories
   bool has_untracked = false;
+  std::shared_ptr<const std::string> untracked;      ///< git's answer, NUL-separated
+  std::int64_t asked_ns = 0;                          ///< wall clock before git was asked for it; 0: remembered, not asked
+  std::shared_ptr<const untracked_memo> remembered;  ///< what this run found remembered, if it answers the same question
 };
 
-/// Gathers everything on the calling thread and helpers. Never fails: what can't be learned from git is walked.
-void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel, pool& bytes,
-            start_listing& out);
+/// Gathers everything on the calling thread and helpers. Never fails: what can't be learned from git is walked. `memo` gives the
+/// checkout's memos when they are open, or null; it may block until that is known.
+void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel,
+            const std::function<cache::index*()>& memo, pool& bytes, start_listing& out);
 
 /// Takes the index ids away from files whose attributes convert or whose blobs have another size (keys.md 10, 11). `memo` may
 /// be null.

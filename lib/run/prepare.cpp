@@ -210,6 +210,7 @@ result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_req
   start.root = p->h->root;
   start.env = &p->h->env;
   start.cancel = cancel;
+  start.memo_follows = true;
   p->facts = inputs::facts::start(start);
   VX_TRY(open_index(*p));
   p->facts->set_memo(p->index.get());

@@ -188,6 +188,7 @@ struct active_run::impl {
     counted = count(*s, p->schedule.scheduled);
     if (const auto line = p->facts->sparse_notice()) p->notices.say(level::notice, *line);
     p->facts->flush_memos();
+    if (!cancel->requested()) p->facts->remember_listing();
     close_books();
     write_failures(*s);
     write_summary();
