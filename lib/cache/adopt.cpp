@@ -68,6 +68,7 @@ std::optional<lookup_result> store::adopt(const digest128& key, const std::strin
   // Under the write lock no save can replace the file: what was scanned is what the row will describe.
   const auto now = fs::lstat_at(m.dir.get(), name);
   const bool same = now && now->ino == st->ino && now->size == st->size;
+  ++m.rows_added;
   if (t && same && index_entry(m.db, out.entry, blob, contents->log) && t.commit()) {
     m.mark_used(key, out.entry.id, out.entry.used_ns, st->mtime.sec);
     return out;

@@ -58,7 +58,7 @@ void bind_run(statement& s, int base, const run_id& run, const run_row& r) {
 /// An INSERT of `rows` rows at once: entering a statement costs as much as a row.
 std::string insert_sql(std::size_t rows) {
   std::string sql =
-      "INSERT INTO runs (run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, "
+      "INSERT OR FAIL INTO runs (run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, "
       "mono_end_ns, attempts, cached, restored, saved, withheld, blocked_by, timed_out, not_ready, forward) VALUES ";
   for (std::size_t i = 0; i < rows; ++i) {
     sql += i == 0 ? "(?" : ",(?";
@@ -68,7 +68,7 @@ std::string insert_sql(std::size_t rows) {
   return sql;
 }
 
-bool insert_rows(database& db, const run_id& run, const std::vector<run_row>& rows) {
+bool insert_runs(database& db, const run_id& run, const std::vector<run_row>& rows) {
   static const std::string many = insert_sql(k_rows_at_once), one = insert_sql(1);
   for (std::size_t from = 0; from < rows.size();) {
     const std::size_t n = rows.size() - from >= k_rows_at_once ? k_rows_at_once : 1;
@@ -81,14 +81,20 @@ bool insert_rows(database& db, const run_id& run, const std::vector<run_row>& ro
   return true;
 }
 
-/// Without the table's CHECKs: for each row SQLite would build the list of status words as a table of its own, which costs several times
-/// the insert. A run_row holds a key of 16 bytes or none, and its status is one of the words.
-bool insert_runs(database& db, const run_id& run, const std::vector<run_row>& rows) {
-  db.exec("PRAGMA ignore_check_constraints=ON");
-  const bool done = insert_rows(db, run, rows);
-  db.exec("PRAGMA ignore_check_constraints=OFF");
-  return done;
-}
+/// Without the table's CHECKs and its foreign key: for each row SQLite would build the list of status words as a table of its own, look the
+/// invocation up, and keep what it needs to take a failed statement back, which costs several times the insert. A run_row holds a key of 16
+/// bytes or none, its status is one of the words, its invocation is in the same transaction, and a failed statement ends that. Outside of
+/// transactions only.
+class unchecked_inserts {
+ public:
+  explicit unchecked_inserts(database& db) : db_(db) { db_.exec("PRAGMA ignore_check_constraints=ON; PRAGMA foreign_keys=OFF"); }
+  ~unchecked_inserts() { db_.exec("PRAGMA ignore_check_constraints=OFF; PRAGMA foreign_keys=ON"); }
+  unchecked_inserts(const unchecked_inserts&) = delete;
+  unchecked_inserts& operator=(const unchecked_inserts&) = delete;
+
+ private:
+  database& db_;
+};
 
 #define VX_CACHE_INVOCATION_COLUMNS                                                                                                \
   "run, command, requested, policy, concurrency, flow, started_ns, ended_ns, duration_ns, task_count, failed_count, hit_count, "   \
@@ -229,13 +235,19 @@ status index::record(const invocation_row& inv, const std::vector<run_row>& rows
     return {};  // said when it was opened
   }
   const std::int64_t now = wall_ns();
-  transaction t(m.db);
-  const bool landed = t && m.write_queue(now) && insert_invocation(m.db, inv) && insert_runs(m.db, inv.run, rows) && m.sweep(now) && t.commit();
+  const status landed = m.write_run(inv, rows, now);
   m.clear_queue();
-  if (landed) return {};
-  m.failed();
-  if (m.db.is_full()) return fail(errc::IO, "history: no space left in " + m.dir);
-  return fail(errc::IO, "history: " + m.dir + "/index-1.db: " + m.db.error_text());
+  if (landed && !m.sweep(now)) m.failed();
+  return landed;
+}
+
+status index::impl::write_run(const invocation_row& inv, const std::vector<run_row>& rows, std::int64_t now) {
+  const unchecked_inserts quick(db);
+  transaction t(db);
+  if (t && write_queue(now) && insert_invocation(db, inv) && insert_runs(db, inv.run, rows) && t.commit()) return {};
+  failed();
+  if (db.is_full()) return fail(errc::IO, "history: no space left in " + dir);
+  return fail(errc::IO, "history: " + dir + "/index-1.db: " + db.error_text());
 }
 
 /// Once a day: what was not seen for 30 days goes.
@@ -250,6 +262,8 @@ bool index::impl::sweep(std::int64_t now) {
   }
   if (swept <= now && swept > now - k_day) return true;
   const std::int64_t old = now - 30 * k_day;
+  transaction t(db);
+  if (!t) return false;
   for (const char* sql : {"DELETE FROM output_stamps WHERE seen_ns < ?1", "DELETE FROM output_dirs WHERE seen_ns < ?1",
                           "DELETE FROM file_hashes WHERE seen_ns < ?1", "DELETE FROM blob_sizes WHERE seen_ns < ?1",
                           "DELETE FROM index_verdicts WHERE seen_ns < ?1", "DELETE FROM config_evals WHERE seen_ns < ?1",
@@ -257,7 +271,7 @@ bool index::impl::sweep(std::int64_t now) {
     if (!db.use(sql).integer(1, old).run()) return false;
   }
   const std::string text = std::to_string(now);
-  return db.use("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept_ns', ?1)").text(1, text).run();
+  return db.use("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept_ns', ?1)").text(1, text).run() && t.commit();
 }
 
 std::vector<duration_stat> index::recent_durations(std::size_t invocations) {

@@ -47,6 +47,7 @@ struct index::impl {
   bool write_memos(std::int64_t now);
   bool touch_seen(std::int64_t now);
   bool flush_locked();
+  status write_run(const invocation_row& inv, const std::vector<run_row>& rows, std::int64_t now);
   bool sweep(std::int64_t now);              ///< daily, inside a transaction
 };
 

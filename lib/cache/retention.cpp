@@ -37,13 +37,16 @@ class pruner {
  public:
   pruner(store::retention policy, bool always, std::int64_t now) : policy_(policy), always_(always), now_(now) {}
 
-  /// One aggregate over the table: most runs end here.
-  bool anything_due(database& db) const {
+  /// Most runs end here: one probe of an index, and, when rows were added or the bound is another one, one sum over the table.
+  bool anything_due(database& db, bool sizes) const {
     if (always_) return true;
-    statement s = db.use("SELECT coalesce(sum((artifact_bytes + 4095) / 4096), 0), coalesce(min(used_ns), ?1) FROM entries");
-    if (!s || s.integer(1, now_).step() != step::row) return false;
-    const bool too_much = policy_.max_bytes && static_cast<std::uint64_t>(s.integer(0)) * 4096 > *policy_.max_bytes;
-    return too_much || (policy_.older_than_ns && s.integer(1) < now_ - *policy_.older_than_ns);
+    if (policy_.older_than_ns) {
+      statement s = db.use("SELECT used_ns FROM entries ORDER BY used_ns LIMIT 1");
+      if (s && s.step() == step::row && s.integer(0) < now_ - *policy_.older_than_ns) return true;
+    }
+    if (!policy_.max_bytes || !sizes) return false;
+    statement s = db.use("SELECT coalesce(sum((artifact_bytes + 4095) / 4096), 0) FROM entries");
+    return s && s.step() == step::row && static_cast<std::uint64_t>(s.integer(0)) * 4096 > *policy_.max_bytes;
   }
 
   bool read_rows(database& db) {
@@ -158,14 +161,18 @@ std::int64_t directory_clock(int dir, const std::string& temp, bool may_write, s
   return now;
 }
 
-std::int64_t swept_at(database& db) {
-  statement s = db.use("SELECT value FROM meta WHERE name = 'swept_ns'");
-  std::int64_t at = 0;
-  if (s && s.step() == step::row) {
+std::int64_t number_in_meta(database& db, const char* name, std::int64_t otherwise) {
+  statement s = db.use("SELECT value FROM meta WHERE name = ?1");
+  std::int64_t at = otherwise;
+  if (s && s.text(1, name).step() == step::row) {
     const std::string_view v = s.text(0);
     std::from_chars(v.data(), v.data() + v.size(), at);
   }
   return at;
+}
+void put_number(database& db, const char* name, std::int64_t value) {
+  const std::string text = std::to_string(value);
+  db.use("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)").text(1, name).text(2, text).run();
 }
 
 /// Entries of one transaction: their files, then their rows, unless someone used them meanwhile.
@@ -199,9 +206,15 @@ result<store::prune_report> store::prune(const retention& policy, bool dry_run, 
   bool sweep = explicit_request || dry_run;
   {
     const auto lock = m.use_db();
-    const std::int64_t swept = swept_at(m.db);
+    const std::int64_t swept = number_in_meta(m.db, "swept_ns", 0);
     sweep = sweep || swept > now || swept < now - k_hour;
-    if (!sweep && !p.anything_due(m.db)) return report;
+    // The sum grows only with rows: who adds some looks at it, and whoever has another bound than the one before.
+    const std::int64_t bound = policy.max_bytes ? static_cast<std::int64_t>(*policy.max_bytes) : -1;
+    const bool other_bound = number_in_meta(m.db, "bound_bytes", -2) != bound;
+    if (!sweep && !p.anything_due(m.db, m.rows_added != 0 || other_bound)) {
+      if (other_bound) put_number(m.db, "bound_bytes", bound);
+      return report;
+    }
     if (!p.read_rows(m.db)) {
       m.db_failed();
       if (m.db.is_open()) return report;
@@ -244,10 +257,7 @@ result<store::prune_report> store::prune(const retention& policy, bool dry_run, 
     }
   }
   const auto lock = m.use_db();
-  if (sweep) {
-    const std::string text = std::to_string(now);
-    m.db.use("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept_ns', ?1)").text(1, text).run();
-  }
+  if (sweep) put_number(m.db, "swept_ns", now);
   if (!entries.empty()) m.db.exec("PRAGMA incremental_vacuum");
   return report;
 }

@@ -112,6 +112,7 @@ void store::impl::undo(pending_save& p) {
 }
 
 bool store::impl::write_rows(pending_save& p, std::int64_t now) {
+  ++rows_added;
   const save_request& q = *p.request;
   std::int64_t id = 0;
   {

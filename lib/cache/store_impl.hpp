@@ -47,6 +47,7 @@ struct store::impl {
   database db;
   std::uint64_t db_ino = 0;
   bool db_writable = false, db_damaged = false;
+  std::atomic<std::uint64_t> rows_added{0};  ///< by this process
 
   /// What this process knows about the age of rows, so that a use can be judged without SQL.
   struct use_mark {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -212,8 +213,10 @@ class gatherer {
     states_.resize(entries.size());
     out_.dirs_ns = clock_.now_ns();
     const index_judge judge(out_.index, out_.settings.file_mode);
-    const unsigned threads = entries.size() > k_parallel_from ? std::min(usable_cpus(), k_stat_threads) : 1;
+    // The loader has the other core.
+    const unsigned threads = entries.size() > k_parallel_from ? std::clamp(usable_cpus() - 1, 1U, k_stat_threads) : 1;
     std::mutex mutex;
+    std::map<std::size_t, std::vector<prober::dir_stamp>> seen;  // by the chunk's first entry
     parallel_for(entries.size(), threads, k_chunk, [&](std::size_t begin, std::size_t end) {
       std::vector<prober::dir_stamp> dirs;
       prober probe(root_fd_, &dirs);
@@ -223,12 +226,24 @@ class gatherer {
         states_[i] = judge.judge(entries[i], info);
       }
       const std::lock_guard lock(mutex);
-      out_.dirs.insert(out_.dirs.end(), dirs.begin(), dirs.end());
+      seen.emplace(begin, std::move(dirs));
     });
+    add_dirs(seen);
+  }
+
+  /// Chunks of the index in its order: their directories are nearly sorted, and the first ones of a chunk may stand in the chunk before.
+  void add_dirs(const std::map<std::size_t, std::vector<prober::dir_stamp>>& seen) {
+    std::vector<prober::dir_stamp>& all = out_.dirs;
+    for (const auto& [first, dirs] : seen) {
+      const std::string_view last = all.empty() ? std::string_view() : all.back().path;
+      auto from = dirs.begin();
+      while (from != dirs.end() && !last.empty() && path::is_within(last, from->path)) ++from;
+      all.insert(all.end(), from, dirs.end());
+    }
     const auto by_path = [](const prober::dir_stamp& a, const prober::dir_stamp& b) { return a.path < b.path; };
-    std::sort(out_.dirs.begin(), out_.dirs.end(), by_path);
+    if (!std::is_sorted(all.begin(), all.end(), by_path)) std::sort(all.begin(), all.end(), by_path);
     const auto same = [](const prober::dir_stamp& a, const prober::dir_stamp& b) { return a.path == b.path; };
-    out_.dirs.erase(std::unique(out_.dirs.begin(), out_.dirs.end(), same), out_.dirs.end());
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
   }
 
   void add_tracked() {
