@@ -299,6 +299,7 @@ std::vector<manifest_store::answer> manifest_store::look_up(const std::vector<st
   impl& m = *impl_;
   const std::int64_t now = wall_ns();
   std::vector<probe> probes(dirs.size());
+  // The listing of files has the other core.
   parallel_for(dirs.size(), std::clamp(usable_cpus() - 1, 1U, 4U), 512, [&](std::size_t begin, std::size_t end) {
     std::string file;
     for (std::size_t i = begin; i < end; ++i) {
