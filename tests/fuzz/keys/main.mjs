@@ -15,6 +15,7 @@ import { build, TASKS } from './workspace.mjs';
 
 const KINDS = [[50, TREE_STEPS], [26, GIT_STEPS], [17, OUTPUT_STEPS], [7, STORE_STEPS]];
 const TRACED = 25;
+const AGED_MS = 60;
 
 class State {
   constructor(seed, base) {
@@ -88,6 +89,8 @@ async function fuzz(seed, steps) {
     let ask = { ...draw(state), requested: TASKS };
     for (state.step = 0; state.step < steps; state.step++) {
       state.ws = state.workspaces[state.random.chance(70) ? 0 : 1];
+      // Stamps of the edit before grow old enough to be remembered; not by chance, so that seeds replay.
+      if (state.step % 3 === 0) await new Promise((resolve) => setTimeout(resolve, AGED_MS));
       const name = state.step === 0 ? 'nothing' : state.change();
       if (name !== 'nothing' || !state.clean.get(state.ws)) ask = draw(state);
       else [ask.requested, ask.args, ask.env] = JSON.parse(state.clean.get(state.ws));
