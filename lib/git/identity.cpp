@@ -170,6 +170,15 @@ std::optional<head_info> read_plain_head(const repository& repo) {
   return out;
 }
 
+std::string remembered_root_commit(const program& git, const repository& repo, root_memo* memo) {
+  const std::optional<head_info> head = memo != nullptr ? read_plain_head(repo) : std::nullopt;
+  if (!head || !head->commit || fs::exists_at(fs::k_cwd, repo.common_dir + "/shallow")) return root_commit(git, repo);
+  if (memo->commit == *head->commit && is_object_id(memo->root)) return memo->root;
+  std::string root = root_commit(git, repo);
+  *memo = {*head->commit, root, !root.empty()};
+  return root;
+}
+
 }  // namespace
 
 std::string reduce_remote_url(std::string_view url) {
@@ -196,7 +205,7 @@ std::string reduce_remote_url(std::string_view url) {
   return reduced(authority, path);
 }
 
-std::string repo_id(const environment& env, const std::string& root) {
+std::string repo_id(const environment& env, const std::string& root, root_memo* memo) {
   const std::optional<program> git = program::find(env);
   if (!git) return {};
   auto found = find_repository(*git, root);
@@ -205,7 +214,7 @@ std::string repo_id(const environment& env, const std::string& root) {
   std::optional<remotes> all = read_remotes(repo);
   if (!all) all = ask_remotes(*git, root);
   std::string identity = preferred(*all);
-  if (identity.empty()) identity = root_commit(*git, repo);
+  if (identity.empty()) identity = remembered_root_commit(*git, repo, memo);
   if (identity.empty()) {
     auto real = fs::real_path(repo.common_dir);
     identity = real ? *real : repo.common_dir;

@@ -28,7 +28,7 @@ struct opened_store {
 
 result<opened_store> open_store(const prepared& p, prepare_mode mode, notices& say) {
   opened_store out;
-  VX_TRY_LET(out.location, find_store(*p.h, p.request.cache_dir, p.loader->ws().settings));
+  VX_TRY_LET(out.location, find_store(*p.h, p.request.cache_dir, p.loader->ws().settings, p.index.get()));
   cache::open_options options;
   options.create = mode == prepare_mode::run;
   options.private_dir = out.location.source == cache::store_source::shared;

@@ -54,7 +54,7 @@ std::string foreign_store(const std::string& dir) {
 }
 
 status open_store(recorded& r, const reading_options& how) {
-  VX_TRY_LET(r.location, find_store(*r.h, how.cache_dir, r.settings));
+  VX_TRY_LET(r.location, find_store(*r.h, how.cache_dir, r.settings, r.index.get()));
   if (how.cache_dir && !fs::exists_at(fs::k_cwd, r.location.dir))
     return fail(errc::REFUSED, "--cache-dir: " + text::escape(r.location.dir, true) + " does not exist");
   if (const std::string other = foreign_store(r.location.dir); !other.empty()) {
@@ -71,10 +71,25 @@ status open_store(recorded& r, const reading_options& how) {
   return {};
 }
 
+/// A repository without a remote is named by its first commit, for which git would walk its whole history at every run.
+std::string repo_id(const host& h, cache::index* memo) {
+  static constexpr std::string_view k_name = "root-commit";
+  if (memo == nullptr) return git::repo_id(h.env, h.root);
+  git::root_memo known;
+  if (const auto row = memo->meta(k_name)) {
+    const std::size_t space = row->find(' ');
+    known.commit = row->substr(0, space);
+    if (space != std::string::npos) known.root = row->substr(space + 1);
+  }
+  std::string id = git::repo_id(h.env, h.root, &known);
+  if (known.learned) memo->put_meta(std::string(k_name), known.commit + " " + known.root);
+  return id;
+}
+
 }  // namespace
 
 result<cache::store_location> find_store(const host& h, const std::optional<std::string>& flag,
-                                         const workspace::workspace_config& settings) {
+                                         const workspace::workspace_config& settings, cache::index* memo) {
   cache::location_request where;
   where.root = h.root;
   where.cwd = h.cwd;
@@ -82,7 +97,7 @@ result<cache::store_location> find_store(const host& h, const std::optional<std:
   where.config = settings.cache_dir;
   where.env = &h.env;
   const bool shared = !where.flag && !where.config && h.env.get("VX_CACHE_DIR").empty();
-  if (shared) where.repo_id = git::repo_id(h.env, h.root);
+  if (shared) where.repo_id = repo_id(h, memo);
   return cache::locate_store(where);
 }
 

@@ -17,9 +17,9 @@
 
 namespace vx::run {
 
-/// --cache-dir, then the workspace's cacheDir, then VX_CACHE_DIR, then the shared store of the repository.
+/// --cache-dir, then the workspace's cacheDir, then VX_CACHE_DIR, then the shared store of the repository. `memo` may be null.
 result<cache::store_location> find_store(const host& h, const std::optional<std::string>& flag,
-                                         const workspace::workspace_config& settings);
+                                         const workspace::workspace_config& settings, cache::index* memo);
 
 /// What a reading verb works with. Absent databases read as empty.
 struct recorded {

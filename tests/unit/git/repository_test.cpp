@@ -150,6 +150,24 @@ TEST_CASE("without remotes the root commit names the repository, in a shallow cl
   CHECK(s != a);
 }
 
+TEST_CASE("the root commit of a repository without a remote is asked for once a commit") {
+  git_fixture f;
+  f.sh("git commit -q --allow-empty -m one; git commit -q --allow-empty -m two");
+  git::root_memo memo;
+  const std::string id = git::repo_id(f.env, f.root(), &memo);
+  CHECK(id == git::repo_id(f.env, f.root()));
+  CHECK(memo.learned);
+  memo.learned = false;
+  memo.root = std::string(40, 'a');  // believed, not asked
+  CHECK(git::repo_id(f.env, f.root(), &memo) != id);
+  CHECK_FALSE(memo.learned);
+  f.sh("git commit -q --allow-empty -m three");
+  CHECK(git::repo_id(f.env, f.root(), &memo) == id);
+  CHECK(memo.learned);
+  f.sh("git checkout -q --orphan other; git commit -q --allow-empty -m other");
+  CHECK(git::repo_id(f.env, f.root(), &memo) == git::repo_id(f.env, f.root()));
+}
+
 TEST_CASE("HEAD is read in every state") {
   git_fixture f;
   auto head = git::read_head(f.env, f.root());
