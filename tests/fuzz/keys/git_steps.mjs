@@ -7,7 +7,7 @@ const BRANCHES = ['main', 'one', 'two'];
 const plain = (name) => /^[\w./ -]+$/.test(name);
 
 const someTracked = ({ ws, random }) => {
-  const files = ws.query(['ls-files', '-z', '--cached']).filter((f) => !/(vx\.config|package)\.json$/.test(f));
+  const files = (ws.query(['ls-files', '-z', '--cached']) ?? []).filter((f) => !/(vx\.config|package)\.json$/.test(f));
   return files.length > 0 ? random.pick(files) : undefined;
 };
 const git = (...args) => ({ ws }) => (ws.git(args), args.join(' '));

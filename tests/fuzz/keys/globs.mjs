@@ -21,7 +21,8 @@ function normalize(text) {
   let t = text;
   while (t.startsWith('./')) t = t.slice(2);
   t = t.replace(/\/(?:\.?\/)+/g, '/');
-  return t.endsWith('/') ? `${t}**` : t;
+  if (!t.endsWith('/')) return t;
+  return /[*?]/.test(t) ? `${t}**` : t.slice(0, -1);  // "src/" is as literal as "src"
 }
 
 const quote = (c) => c.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');

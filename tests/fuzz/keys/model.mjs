@@ -1,7 +1,7 @@
 // What every task ought to read and so to print: the declarations taken from the configs on disk, the files from git and the disk,
 // the selection from globs.mjs. Nothing here looks at what vx says.
 import { createHash } from 'node:crypto';
-import { bytes, lstat, read } from './disk.mjs';
+import { bytes, list, lstat, read } from './disk.mjs';
 import { matcher } from './globs.mjs';
 import { argumentRecord, fileRecord, look, outputsOf, sumOf, variableRecord } from './text.mjs';
 
@@ -31,6 +31,16 @@ function behindLink(root, path, known) {
   return known.get(dir);
 }
 
+/** What a repository holds of which git will not tell: every file, as far as no repository of its own begins. */
+function walk(dir, prefix, found) {
+  for (const name of list(dir)) {
+    if (name === '.git') continue;
+    const st = lstat(`${dir}/${name}`);
+    if (st?.isDirectory()) walk(`${dir}/${name}`, `${prefix}${name}/`, found);
+    else if (st?.isFile() || st?.isSymbolicLink()) found.set(prefix + name, false);
+  }
+}
+
 /** Files git knows below `dir` of the work tree: Map path → tracked. Nested repositories are asked themselves. */
 function listRepository(ws, dir, prefix, found) {
   const links = new Map();
@@ -45,7 +55,9 @@ function listRepository(ws, dir, prefix, found) {
     } else if (st.isFile() || st.isSymbolicLink()) found.set(prefix + path, isTracked || found.get(prefix + path) === true);
   };
   // "<tag> <path>"; the tag is "?" for what git does not track.
-  for (const line of new Set(ws.query(['ls-files', '-z', '-t', '--cached', '--others', '--exclude-standard'], dir))) visit(line.slice(2), line[0] !== '?');
+  const lines = ws.query(['ls-files', '-z', '-t', '--cached', '--others', '--exclude-standard'], dir);
+  if (lines === undefined) walk(dir, prefix, found);  // a submodule that was moved without git's knowledge
+  for (const line of new Set(lines)) visit(line.slice(2), line[0] !== '?');
   for (const path of new Set(nested)) {
     if (!lstat(`${dir}/${path}/.git`)) continue;
     if (ws.commonDir(`${dir}/${path}`) === ws.commonDir(dir)) continue;  // a linked worktree of this repository

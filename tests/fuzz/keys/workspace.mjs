@@ -106,7 +106,7 @@ export class Workspace {
   query(args, cwd = this.dir) {
     const r = spawnSync('git', ['--no-optional-locks', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false', ...args],
       { cwd, env: this.environment(), encoding: 'latin1', maxBuffer: 64 << 20 });
-    return r.stdout.split('\0').filter(Boolean);
+    return r.status === 0 ? r.stdout.split('\0').filter(Boolean) : undefined;
   }
   ignores(name) {
     const r = spawnSync('git', ['--no-optional-locks', 'check-ignore', '-z', '--stdin'], { cwd: this.dir, env: this.environment(), input: bytes(`${name}\0`), encoding: 'latin1' });
