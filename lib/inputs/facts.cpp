@@ -1,5 +1,7 @@
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "base/path.hpp"
 #include "inputs/facts_impl.hpp"
@@ -110,6 +112,12 @@ std::optional<bool> facts::dirty() const {
     if (!text.ends_with(want)) return true;
   }
   return false;
+}
+
+bool facts::is_tracked(std::string_view path) const {
+  const std::vector<git::index_entry>& entries = impl_->listing.index.entries;
+  const auto at = std::lower_bound(entries.begin(), entries.end(), path, [](const git::index_entry& e, std::string_view p) { return e.path < p; });
+  return at != entries.end() && at->path == path && at->mode != git::k_mode_gitlink;
 }
 
 std::optional<std::string> facts::sparse_notice() const {

@@ -64,6 +64,8 @@ class facts {
   const std::vector<std::string>& notices() const noexcept;  ///< "not a git work tree: ..." once
   /// dirty for the run record: some tracked file differs or an untracked file exists. nullopt outside git. May hash files.
   std::optional<bool> dirty() const;
+  /// In git's index as the run found it: root-relative, a file or link.
+  bool is_tracked(std::string_view path) const;
   /// "N input files lie outside the sparse checkout ...": what select() left out so far; nullopt when nothing. For the end of a
   /// run.
   std::optional<std::string> sparse_notice() const;

@@ -183,10 +183,26 @@ struct active_run::impl {
     if (!written) p->notices.say(level::warning, "the summary was not written: " + written.error().message);
   }
 
+  /// A failure may be the absence of a tracked file that lies among another task's outputs.
+  void hint_at_cleaned_files() {
+    std::string first, owner;
+    std::size_t more = 0;
+    for (const auto& [node, path] : s->cleaned) {
+      if (fs::exists_at(fs::k_cwd, path::join(h->root, path))) continue;
+      if (!first.empty()) ++more;
+      else first = path, owner = p->graph.nodes[node].id;
+    }
+    if (first.empty()) return;
+    const std::string what = more > 0 ? " and " + std::to_string(more) + " more tracked files are missing" : " is tracked by git and missing";
+    p->notices.say(level::notice, text::escape(first, true) + what + ": removed as an output of " + owner +
+                                      " before it ran; `git restore` brings it back, a `!` entry in cache.outputs keeps it");
+  }
+
   void finish(bool ok, int code, coordinator* holding = nullptr, const std::vector<std::uint32_t>& kept = {}) {
     end = {ok, code, wall_ns(), mono_ns() - mono0};
     counted = count(*s, p->schedule.scheduled);
     if (const auto line = p->facts->sparse_notice()) p->notices.say(level::notice, *line);
+    if (counted.failed > 0) hint_at_cleaned_files();
     p->facts->flush_memos();
     if (!cancel->requested()) p->facts->remember_listing();
     close_books();

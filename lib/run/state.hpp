@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -60,6 +61,7 @@ struct run_state {
   std::vector<digest128> used;               ///< keys of hits, for used_ns
   std::vector<std::uint32_t> snapshot;       ///< nodes whose outputs were placed or proved by a walk
   std::vector<kept_failure> failures;
+  std::vector<std::pair<std::uint32_t, std::string>> cleaned;  ///< tracked files that a clean removed: who, root-relative path
 
   std::int64_t since_start_ns() const noexcept { return mono_ns() - mono0; }
 };

@@ -206,6 +206,9 @@ bool task_runner::clean(std::uint32_t node, task_outcome& out) {
   result<std::vector<std::string>> removed = cache::clean_outputs(*s_.p.tasks[node].scope);
   if (removed) {
     if (!mutated("no-clean-marks")) s_.p.facts->forget_paths(*removed);
+    const std::lock_guard lock(s_.ends_mutex);
+    for (std::string& path : *removed)
+      if (s_.p.facts->is_tracked(path)) s_.cleaned.emplace_back(node, std::move(path));
     return true;
   }
   fail_unrun(node, out, removed.error().message);

@@ -338,6 +338,23 @@ test('long output keeps its head and tail for the replay and is shown whole live
   assert.ok(replay.stdout.length > 16_000_000 && replay.stdout.length < 17_500_000, `${replay.stdout.length}`);
 });
 
+test('a failure behind the clean of a tracked file is told where the file went', () => {
+  const ws = monorepo({
+    a: { tasks: { build: cached('mkdir -p dist && cp src/x dist/x') }, files: { 'dist/keep.txt': 'kept\n' } },
+    b: { deps: ['a'], tasks: { use: always('cat ../a/dist/keep.txt', { dependsOn: ['^build'] }) } },
+  });
+  ws.git('add', '-f', 'packages/a/dist/keep.txt');
+  ws.commit();
+  const r = ws.run(['b#use']);
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /packages\/a\/dist\/keep\.txt is tracked by git and missing: removed as an output of a#build before it ran/);
+  ws.git('restore', '.');
+  ws.config('a', (c) => c.tasks.build.cache.outputs.files.push('!dist/keep.txt'));
+  const kept = ws.run(['b#use']);
+  assert.equal(kept.status, 0, kept.stderr);
+  assert.ok(!/tracked by git/.test(kept.stderr), kept.stderr);
+});
+
 test('200 runs at once on one store lose nothing', async () => {
   const ws = single(copyBuild());
   ws.commit();
