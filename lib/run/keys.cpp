@@ -57,11 +57,6 @@ node_key key_table::compute(std::uint32_t node) {
   node_key out;
   const workspace::task_config& config = *p_.tasks[node].config;
   if (config.is_group() && !config.has_cache) return rollup(node);
-  for (const std::uint32_t dep : p_.graph.folded[node]) {
-    if (known(dep)) continue;
-    out.is = node_key::state::upstream;
-    return out;
-  }
   const auto refuse = [&](failure f) {
     out.is = node_key::state::error;
     out.why = std::move(f);
@@ -71,9 +66,15 @@ node_key key_table::compute(std::uint32_t node) {
   if (!files) return refuse(std::move(files).error());
   key::task_material m;
   if (auto filled = fill(node, *files, m); !filled) return refuse(std::move(filled).error());
-  out.key = key::task_key(m);
   out.matched_nothing = files->matched_nothing && config.has_exec;
   out.incomplete = files->incomplete;
+  // Only now: a task's own errors fail it also where an upstream leaves it without a key.
+  const auto& folded = p_.graph.folded[node];
+  if (!std::all_of(folded.begin(), folded.end(), [this](std::uint32_t dep) { return known(dep); })) {
+    out.is = node_key::state::upstream;
+    return out;
+  }
+  out.key = key::task_key(m);
   out.is = node_key::state::known;
   return out;
 }

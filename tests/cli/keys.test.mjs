@@ -316,6 +316,18 @@ test('continue modes: never, deps-ok, always', () => {
   assert.equal(never['a#f'], 'failed');
 });
 
+test('an error at key time fails its task also behind a dependency that failed at key time', () => {
+  const bad = { files: ['ignored.local'], outputs: [] };
+  for (const own of [bad, { inputs: { runtime: ['exit 1'] }, outputs: [] }]) {
+    const ws = monorepo({ a: { tasks: { up: cached('true', bad), down: cached('touch ran', { ...own, dependsOn: ['up'] }), fine: cached('true', { outputs: [], dependsOn: ['up'] }) } } });
+    ws.write('.gitignore', `${ws.read('.gitignore')}*.local\n`);
+    ws.write('packages/a/ignored.local', '');
+    const r = ws.run(['a#down', 'a#fine', '--continue=always']);
+    assert.deepEqual(r.outcomes, { 'a#up': 'failed', 'a#down': 'failed', 'a#fine': MISS }, r.stderr);
+    assert.equal(ws.exists('packages/a/ran'), false);
+  }
+});
+
 test('the root lockfile re-keys everything, a copy in a package only that one', () => {
   const ws = monorepo({ a: { tasks: { t: cached('true', { files: ['**'], outputs: [] }) } }, b: { tasks: { t: cached('true', { files: ['**'], outputs: [] }) } } });
   ws.run(['t', '--all']);
