@@ -38,6 +38,9 @@ bool insert_invocation(database& db, const invocation_row& v) {
 
 constexpr std::size_t k_run_columns = 22, k_rows_at_once = 32;
 
+/// A column the table gains when first needed. Its rows are those of results that were not saved: everything else stays as narrow as it was.
+constexpr const char* k_add_inputs = "ALTER TABLE runs ADD COLUMN inputs BLOB";
+
 /// One row's places, from `base + 1` on.
 void bind_run(statement& s, int base, const run_id& run, const run_row& r) {
   s.blob(base + 1, run_view(run));
@@ -56,22 +59,40 @@ void bind_run(statement& s, int base, const run_id& run, const run_row& r) {
 }
 
 /// An INSERT of `rows` rows at once: entering a statement costs as much as a row.
-std::string insert_sql(std::size_t rows) {
+std::string insert_sql(std::size_t rows, bool inputs) {
   std::string sql =
       "INSERT OR FAIL INTO runs (run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, "
-      "mono_end_ns, attempts, cached, restored, saved, withheld, blocked_by, timed_out, not_ready, forward) VALUES ";
+      "mono_end_ns, attempts, cached, restored, saved, withheld, blocked_by, timed_out, not_ready, forward";
+  sql += inputs ? ", inputs) VALUES " : ") VALUES ";
   for (std::size_t i = 0; i < rows; ++i) {
     sql += i == 0 ? "(?" : ",(?";
-    for (std::size_t c = 1; c < k_run_columns; ++c) sql += ",?";
+    for (std::size_t c = 1; c < k_run_columns + (inputs ? 1 : 0); ++c) sql += ",?";
     sql += ')';
   }
   return sql;
 }
 
+bool insert_with_inputs(database& db, const run_id& run, const run_row& row) {
+  static const std::string sql = insert_sql(1, true);
+  if (!db.use(sql.c_str()) && !db.exec(k_add_inputs)) return false;
+  statement s = db.use(sql.c_str());
+  if (!s) return false;
+  bind_run(s, 0, run, row);
+  return s.blob(k_run_columns + 1, row.inputs).run();
+}
+
 bool insert_runs(database& db, const run_id& run, const std::vector<run_row>& rows) {
-  static const std::string many = insert_sql(k_rows_at_once), one = insert_sql(1);
+  static const std::string many = insert_sql(k_rows_at_once, false), one = insert_sql(1, false);
   for (std::size_t from = 0; from < rows.size();) {
-    const std::size_t n = rows.size() - from >= k_rows_at_once ? k_rows_at_once : 1;
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(k_rows_at_once, rows.size() - from));
+    const auto wide = std::find_if(first, last, [](const run_row& r) { return !r.inputs.empty(); });
+    if (wide == first) {
+      if (!insert_with_inputs(db, run, *first)) return false;
+      ++from;
+      continue;
+    }
+    const std::size_t n = wide - first == static_cast<std::ptrdiff_t>(k_rows_at_once) ? k_rows_at_once : 1;
     statement s = db.use(n == 1 ? one.c_str() : many.c_str());
     if (!s) return false;
     for (std::size_t i = 0; i < n; ++i) bind_run(s, static_cast<int>(i * k_run_columns), run, rows[from + i]);

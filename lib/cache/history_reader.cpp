@@ -40,6 +40,13 @@ std::optional<std::string> history_reader::policy_of(const run_id& run) {
   return std::string(s.text(0));
 }
 
+std::string history_reader::unsaved_inputs(const run_id& run, const digest128& key) {
+  // The column is there since the first row that needed it.
+  statement s = impl_->db.use("SELECT inputs FROM runs WHERE run = ?1 AND key = ?2 AND inputs IS NOT NULL LIMIT 1");
+  if (!s || s.blob(1, run_view(run)).blob(2, key.view()).step() != step::row) return {};
+  return std::string(s.blob(0));
+}
+
 bool history_reader::has_run(const std::string& project, const std::string& task) {
   statement s = impl_->db.use("SELECT 1 FROM runs WHERE project = ?1 AND task = ?2 ORDER BY id DESC LIMIT 1");
   return s && s.text(1, project).text(2, task).step() == step::row;

@@ -33,6 +33,8 @@ class history_reader {
   history_reader& operator=(const history_reader&) = delete;
 
   std::optional<std::string> policy_of(const run_id& run);  ///< cache axes of an invocation
+  /// What the key of an unsaved result of that run was made of (decode_unsaved_inputs); "" = not recorded.
+  std::string unsaved_inputs(const run_id& run, const digest128& key);
   bool has_run(const std::string& project, const std::string& task);
   std::vector<std::pair<std::string, std::string>> recorded_tasks(
       std::size_t invocations);                                ///< (project, task) of the newest, sorted

@@ -61,6 +61,7 @@ struct run_row {
   bool timed_out = false;
   std::string not_ready;                       ///< "" = NULL
   std::string forward;                         ///< salted digest, "" = NULL
+  std::string inputs;                          ///< what an unsaved result's key was made of (unsaved_inputs), "" = NULL; only written here
 };
 
 /// Median durations of executed successes over the last 50 invocations, per task id.

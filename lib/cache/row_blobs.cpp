@@ -238,4 +238,14 @@ result<std::vector<key::component>> decode_components(std::string_view blob) {
   return rows;
 }
 
+std::string encode_unsaved_inputs(const digest128& salt, std::vector<key::component> rows) {
+  return std::string(salt.view()) + encode_components(std::move(rows));
+}
+
+std::vector<key::component> decode_unsaved_inputs(const digest128& salt, std::string_view blob) {
+  if (!blob.starts_with(salt.view())) return {};
+  auto rows = decode_components(blob.substr(salt.view().size()));
+  return rows ? std::move(*rows) : std::vector<key::component>();
+}
+
 }  // namespace vx::cache

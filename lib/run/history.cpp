@@ -100,9 +100,13 @@ void trim_failures(const std::string& dir) {
 void record_history(run_state& s, const run_context& c, const totals& t, const run_end_info& end) {
   std::vector<cache::run_row> rows;
   rows.reserve(s.outcomes.size());
+  std::sort(s.unsaved_inputs.begin(), s.unsaved_inputs.end());
+  auto unsaved = s.unsaved_inputs.begin();
   for (std::uint32_t i = 0; i < s.outcomes.size(); ++i) {
     if (s.p.is_group(i) || !s.p.schedule.scheduled[i] || s.outcomes[i].status == task_status::aborted) continue;
     rows.push_back(row_of(s, i));
+    while (unsaved != s.unsaved_inputs.end() && unsaved->first < i) ++unsaved;
+    if (unsaved != s.unsaved_inputs.end() && unsaved->first == i) rows.back().inputs = std::move(unsaved->second);
   }
   const status done = s.p.index->record(invocation_of(s, c, t, end), rows);
   if (!done) s.p.notices.say(level::warning, "this run is not in the history: " + done.error().message);

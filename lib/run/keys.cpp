@@ -92,7 +92,7 @@ result<digest128> key_table::again(std::uint32_t node, const inputs::selected& f
 
 std::vector<key::component> key_table::explain(std::uint32_t node, const inputs::selected& files, const digest128& salt) {
   key::task_material m;
-  if (!fill(node, files, m)) return {};
+  if (!fill(node, files, m) || key::task_key(m) != keys_[node].key) return {};
   std::vector<std::pair<digest128, std::string>> names;
   for (const std::uint32_t dep : p_.graph.folded[node]) names.emplace_back(keys_[dep].key, p_.graph.nodes[dep].id);
   key::explain_sink sink(salt, std::move(names));

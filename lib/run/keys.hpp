@@ -37,7 +37,7 @@ class key_table {
   const node_key& derive(std::uint32_t node);
   /// Derives again without remembering, from an already resolved selection: the check before a spawn.
   result<digest128> again(std::uint32_t node, const inputs::selected& files);
-  /// The components of the key, for entry_inputs.
+  /// The components of the key, for entry_inputs. Empty when these files no longer give it.
   std::vector<key::component> explain(std::uint32_t node, const inputs::selected& files, const digest128& salt);
 
   /// Back to "not derived": the key must be taken again when the task's turn comes.

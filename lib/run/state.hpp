@@ -62,6 +62,7 @@ struct run_state {
   std::vector<std::uint32_t> snapshot;       ///< nodes whose outputs were placed or proved by a walk
   std::vector<kept_failure> failures;
   std::vector<std::pair<std::uint32_t, std::string>> cleaned;  ///< tracked files that a clean removed: who, root-relative path
+  std::vector<std::pair<std::uint32_t, std::string>> unsaved_inputs;   ///< node -> what its key was made of; results that were not saved
 
   std::int64_t since_start_ns() const noexcept { return mono_ns() - mono0; }
 };

@@ -7,6 +7,7 @@
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "cache/outputs.hpp"
+#include "cache/row_blobs.hpp"
 #include "exec/capture.hpp"
 #include "exec/task_env.hpp"
 
@@ -262,6 +263,7 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   if (!t.config->has_cache) after_uncached(node);
   watch_fingerprint(node);
   if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, log, end);
+  if (!end.save && out.status != task_status::aborted) keep_inputs(node, described);
   if (out.status != task_status::success) {
     s_.unkeyed[node] = 1;
     if (t.scope != nullptr) forget_outputs(node, cache::list_outputs(*t.scope));
@@ -371,6 +373,19 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   end.save = std::move(job);
 }
 
+/// A result that is not saved leaves what its key was made of in the history, so that `vx why` can tell what moved.
+void task_runner::keep_inputs(std::uint32_t node, const std::optional<inputs::facts::description>& described) {
+  if (described && s_.keys.known(node)) keep_inputs(node, s_.keys.explain(node, described->files, s_.p.store->salt()));
+}
+
+void task_runner::keep_inputs(std::uint32_t node, std::vector<key::component> components) {
+  const digest128& salt = s_.p.store->salt();
+  if (components.empty() || salt == digest128{}) return;  // without a store there is no salt, and values need one
+  std::string blob = cache::encode_unsaved_inputs(salt, std::move(components));
+  const std::lock_guard lock(s_.ends_mutex);
+  s_.unsaved_inputs.emplace_back(node, std::move(blob));
+}
+
 /// Facts about the listed outputs die; where they could not be listed, everything they may be.
 void task_runner::forget_outputs(std::uint32_t node, const result<std::vector<cache::output_row>>& rows) {
   if (!rows) {
@@ -430,6 +445,7 @@ void task_runner::save(save_job job) {
                  : saved.how == how::too_large       ? "too-large"
                                                      : "store-error";
   say(job.node, level::warning, s_.p.graph.nodes[job.node].id + ": " + saved.reason);
+  keep_inputs(job.node, std::move(job.request.components));
 }
 
 }  // namespace vx::run

@@ -54,6 +54,8 @@ class task_runner {
   exec::spawn_result attempts(std::uint32_t node, bool cleans, attempt_log& log, task_outcome& out);
   void after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described, attempt_log& log, ended_task& end);
   std::string_view reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described);
+  void keep_inputs(std::uint32_t node, const std::optional<inputs::facts::description>& described);
+  void keep_inputs(std::uint32_t node, std::vector<key::component> components);
   void after_uncached(std::uint32_t node);
   void watch_fingerprint(std::uint32_t node);
   void forget_outputs(std::uint32_t node, const result<std::vector<cache::output_row>>& rows);

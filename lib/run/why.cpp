@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cache/row_blobs.hpp"
 #include "run/recorded_names.hpp"
 #include "run/root_cause.hpp"
 #include "run/store_access.hpp"
@@ -16,7 +17,7 @@ namespace {
 struct told_story {
   told_run now;
   std::optional<told_run> before;
-  std::optional<cache::run_row> base;  ///< the newest earlier run that has components; what the diff starts from
+  std::optional<cache::run_row> base;  ///< the newest earlier run that saved, else the newest with a key; what the diff starts from
 };
 
 told_run tell(cache::history_reader& history, cache::run_row row) {
@@ -53,20 +54,28 @@ result<told_story> find_story(recorded& r, const recorded_task& t, const std::op
   out.now = tell(*r.history, std::move(rows[0]));
   if (rows.size() == 1) return out;
   const auto kept = std::find_if(rows.begin() + 1, rows.end(), row_kept);
-  if (kept != rows.end()) out.base = *kept;
+  const auto keyed = kept != rows.end() ? kept : std::find_if(rows.begin() + 1, rows.end(), [](const cache::run_row& row) { return row.key && row.status != "skipped"; });
+  if (keyed != rows.end()) out.base = *keyed;
   out.before = tell(*r.history, std::move(rows[1]));
   return out;
 }
 
-/// The components of a key that the store still has; empty: none.
-std::vector<key::component> components_of(recorded& r, const digest128& key) {
+/// A key and the run that had it.
+struct run_key {
+  digest128 key;
+  run_id run;
+};
+
+/// The components of a key: from the store, or as that run left them when it saved nothing. Empty: none.
+std::vector<key::component> components_of(recorded& r, const run_key& which) {
   cache::entry e;
-  e.key = key;
+  e.key = which.key;
   result<std::vector<key::component>> rows = r.store->read_components(e);
-  return rows ? std::move(*rows) : std::vector<key::component>();
+  if (rows && !rows->empty()) return std::move(*rows);
+  return cache::decode_unsaved_inputs(r.store->salt(), r.history->unsaved_inputs(which.run, which.key));
 }
 
-std::optional<key::component_diff> diff_keys(recorded& r, const digest128& before, const digest128& after) {
+std::optional<key::component_diff> diff_keys(recorded& r, const run_key& before, const run_key& after) {
   const std::vector<key::component> b = components_of(r, before), a = components_of(r, after);
   if (b.empty() || a.empty()) return std::nullopt;
   return key::diff(b, a);
@@ -139,18 +148,20 @@ class explainer {
       return;
     }
     if (!now.key || !story_.base) {
-      note_ = !now.key ? "this run recorded no key" : "no earlier run saved anything to compare with";
+      note_ = !now.key ? "this run recorded no key" : "no earlier run had a key to compare with";
       return;
     }
     base_run_ = format_run_id(story_.base->run);
-    diff_ = diff_keys(r_, *story_.base->key, *now.key);
-    if (!before_kept()) {
+    diff_ = diff_keys(r_, {*story_.base->key, story_.base->run}, {*now.key, now.run});
+    if (!row_kept(*story_.base)) {
+      note_ = "compared with run " + base_run_ + ", which saved nothing; nor did any before it";
+    } else if (!before_kept()) {
       note_ = "compared with run " + base_run_ + ", the last one that saved: the previous run " +
               (story_.before->row.status == "failed" ? "failed" : "saved nothing");
       if (*story_.base->key == *now.key && story_.before->row.key != now.key) same_as_ = base_run_;
     }
     if (diff_ || *story_.base->key == *now.key) return;
-    const bool mine = components_of(r_, *now.key).empty();
+    const bool mine = components_of(r_, {*now.key, now.run}).empty();
     note_ = mine && !row_kept(now)
                 ? "this run saved nothing, so what its key was made of was not recorded"
                 : "the store no longer has what the key of run " + (mine ? run_text() : base_run_) + " was made of";
@@ -193,7 +204,7 @@ class explainer {
     const key_diff_fn diff = [this](const std::string& before, const std::string& after) -> std::optional<key::component_diff> {
       digest128 b, a;
       if (!digest128::parse(before, b) || !digest128::parse(after, a)) return std::nullopt;
-      return diff_keys(r_, b, a);
+      return diff_keys(r_, {b, story_.base->run}, {a, story_.now.row.run});
     };
     for (const root_cause& root : find_root_causes(id(), *diff_, diff)) {
       json::array chain;

@@ -164,8 +164,8 @@ test('a failure before, and the run that is compared instead', () => {
   edit(ws, 'packages/a/src/x', 'bad\n');
   ws.run(['a#build']);
   const failed = why(ws, 'a#build');
-  assert.equal(failed.verdict, 'cache key changed (inputs differ); this run failed and saved nothing');
-  assert.match(failed.diff.note, /what its key was made of was not recorded/);
+  assert.equal(failed.verdict, 'cache key changed: file packages/a/src/x; this run failed and saved nothing');
+  assert.deepEqual([failed.moved, failed.diff.previousRunId, failed.diff.note], [['changed file packages/a/src/x'], first, '']);
   ws.run(['a#build']);
   assert.equal(why(ws, 'a#build').verdict, 'the previous run on this key failed and saved nothing; this run failed and saved nothing');
   edit(ws, 'packages/a/src/x', 'good\n');
@@ -179,6 +179,38 @@ test('a failure before, and the run that is compared instead', () => {
   edit(ws, 'packages/a/src/x', 'good\n');
   ws.run(['a#build']);
   assert.match(why(ws, 'a#build').verdict, /^cache key changed: it has the inputs of run [0-9a-f-]{36} again; served from cache/);
+});
+
+test('results that were never saved are compared all the same, through their dependencies too', () => {
+  const ws = monorepo({
+    app: { deps: ['lib'], tasks: { build: copyBuild({ dependsOn: ['^build'], inputs: { env: ['MODE'] } }) } },
+    lib: { tasks: { build: cached('exit 1', { outputs: [] }) } },
+  });
+  const run = (mode) => ws.run(['app#build', '--continue=always'], { env: { MODE: mode } });
+  run('one');
+  edit(ws, 'packages/lib/src/x', 'edited\n');
+  run('two');
+  const r = why(ws, 'app#build');
+  assert.equal(r.verdict, 'cache key changed: env MODE, upstream lib#build; not saved: it ran beside a failed task');
+  assert.match(r.diff.note, /^compared with run [0-9a-f-]{36}, which saved nothing; nor did any before it$/);
+  assert.deepEqual(r.roots.map((c) => [c.chain, c.entries.map((e) => e.name)]), [[['app#build', 'lib#build'], ['packages/lib/src/x']]]);
+  for (const e of r.diff.entries) if (e.kind === 'env') assert.match(`${e.before} ${e.after}`, /^[0-9a-f]{8} [0-9a-f]{8}$/);
+  // Another store has another salt: its digests say nothing about these.
+  ws.run(['app#build', '--continue=always', '--cache-dir', '../store'], { env: { MODE: 'two' } });
+  edit(ws, 'packages/app/src/x', 'edited\n');
+  ws.run(['app#build', '--continue=always', '--cache-dir', '../store'], { env: { MODE: 'two' } });
+  assert.deepEqual(why(ws, 'app#build', ['--cache-dir', '../store']).moved, ['changed file packages/app/src/x']);
+  assert.deepEqual(why(ws, 'app#build').moved, []);
+});
+
+test('a cached run records no inputs in the history', () => {
+  const ws = chain();
+  for (let i = 0; i < 2; i++) ws.run(['app#build']);
+  const db = ws.path('.vx/index-1.db');
+  const has = (word) => [db, `${db}-wal`].some((file) => fs.existsSync(file) && fs.readFileSync(file, 'latin1').includes(word));
+  assert.equal(has('inputs BLOB'), false);
+  ws.run(['app#build', '--force', '--cache=local:r']);
+  assert.equal(has('inputs BLOB'), true);
 });
 
 test('withheld saves are told with their reason, in that run and in the next', () => {

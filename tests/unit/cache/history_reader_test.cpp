@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "cache/database.hpp"
+#include "cache/row_blobs.hpp"
 #include "fixture.hpp"
 
 using namespace vx;
@@ -60,6 +62,37 @@ TEST_CASE("the policy of a run, the recorded tasks, and where a failure was fixe
   REQUIRE(rows.size() == 3);
   CHECK(reader.fixed_in(rows[2]) == format_run_id(third));
   CHECK_FALSE(reader.fixed_in(rows[0]));
+}
+
+TEST_CASE("the table gains a column for what unsaved results were made of when one is recorded") {
+  const workspace w;
+  digest128 salt, other;
+  salt.raw.fill(std::byte{7});
+  const std::vector<key::component> parts = {{key::component_kind::env, "MODE", "0123"}, {key::component_kind::file, "src/x", "ab"}};
+  const auto index = open_index(w);
+  std::vector<run_row> rows;
+  for (std::uint64_t i = 0; i < 70; ++i) rows.push_back(row("p" + std::to_string(i), "success", i, 1000));
+  record(*index, wall_ns(), rows);
+  {
+    database db;
+    REQUIRE(db.open_file(w.root() + "/.vx/index-1.db", database::access::read));
+    CHECK(db.use("SELECT forward FROM runs"));
+    CHECK_FALSE(db.use("SELECT inputs FROM runs"));
+  }
+  history_reader before(w.root());
+  CHECK(before.unsaved_inputs(new_run_id(), key_of(1)).empty());
+
+  for (const std::size_t i : {std::size_t{0}, std::size_t{33}, std::size_t{69}}) rows[i].inputs = encode_unsaved_inputs(salt, parts);
+  const run_id second = record(*index, wall_ns(), rows);
+  history_reader reader(w.root());
+  for (std::uint64_t i = 0; i < 70; ++i) {
+    const auto got = decode_unsaved_inputs(salt, reader.unsaved_inputs(second, key_of(i)));
+    CHECK(got.size() == (i == 0 || i == 33 || i == 69 ? 2 : 0));
+  }
+  CHECK(decode_unsaved_inputs(other, reader.unsaved_inputs(second, key_of(33))).empty());
+  const std::vector<run_row> order = index->runs_of(second);
+  REQUIRE(order.size() == 70);
+  for (std::size_t i = 0; i < 70; ++i) CHECK(order[i].project == rows[i].project);
 }
 
 TEST_CASE("counts and hit keys of a period") {
