@@ -245,7 +245,7 @@ save_result store::impl::save(const save_request& q) {
   auto fd = fs::open_at(dir.get(), temp.name(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, options.private_dir ? 0600 : 0666);
   if (!fd) {
     temp.keep();
-    return refused(outcome::store_error, store_trouble(fd.error(), where.dir));
+    return refused(outcome::store_error, store_trouble(sys_failure(fd.error().sys, "cannot write in", where.dir), where.dir));
   }
   pack_request p;
   p.key = q.key;

@@ -242,6 +242,54 @@ test('withheld saves are told with their reason, in that run and in the next', (
   assert.match(why(ws, 'd#build').verdict, /not saved: this run's policy writes no cache$/);
 });
 
+/** Runs a#build, which withholds its save with this line, and asks why it did, then why the next run executed. */
+function withheld(ws, line, words, more = []) {
+  const run = ws.vx(['run', 'a#build', ...more]);
+  assert.equal(run.status, 0, run.text);
+  assert.match(run.text, line);
+  assert.ok(why(ws, 'a#build', more.slice(-2)).verdict.endsWith(`; not saved: ${words}`), why(ws, 'a#build').verdict);
+  ws.vx(['run', 'a#build', ...more]);
+  return why(ws, 'a#build', more.slice(-2)).verdict;
+}
+
+test('a save withheld because the key moved before the command', () => {
+  // A task that a#build does not depend on writes its sources, after its key was taken (early, because the store has something). The pause
+  // is for the clock: what is written within a tick of the describe counts as written during the command.
+  const gen = always('date +%s%N > src/x && sleep 0.2');
+  const ws = monorepo({ a: { tasks: { gen, after: always('true', { dependsOn: ['gen'] }), build: copyBuild(), other: cached('true', { outputs: [] }) } } });
+  ws.run(['a#other']);
+  const more = ['a#after', '--concurrency', '1'];
+  const run = ws.vx(['run', 'a#build', ...more]);
+  assert.match(run.text, /a#build: not cached: its inputs changed before the command started/);
+  assert.match(why(ws, 'a#build').verdict, /; not saved: its inputs changed before its command started$/);
+  ws.run(['a#build']);
+  assert.match(why(ws, 'a#build').verdict, /^cache key changed/);
+});
+
+test('a save withheld because the outputs are too large', () => {
+  const ws = monorepo({ a: { tasks: { build: cached('mkdir -p dist && truncate -s 3G dist/big', {}) } } });
+  const next = withheld(ws, /a#build: not cached: .*dist\/big/, 'its outputs are too large');
+  assert.match(next, /^the previous run was not saved: its outputs are too large/);
+});
+
+test('a save withheld because an output is still being written', () => {
+  // The large file is packed first: meanwhile the writer writes many times.
+  const writer = "setsid sh -c 'while [ ! -e stop ]; do echo x >> dist/out; done' < /dev/null > /dev/null 2>&1 &";
+  const ws = monorepo({ a: { tasks: { build: cached(`mkdir -p dist; truncate -s 64M dist/large; ${writer} until [ -s dist/out ]; do :; done`, { files: [] }) } } });
+  try {
+    const next = withheld(ws, /a#build: not cached: packages\/a\/dist\/out is still being written/, 'an output was still being written');
+    assert.match(next, /^the previous run was not saved: an output was still being written/);
+  } finally {
+    ws.write('packages/a/stop', '');
+  }
+});
+
+test('a save withheld because the store is in trouble', () => {
+  const ws = monorepo({ a: { tasks: { build: cached('mkdir -p dist && cp src/x dist && rm -rf ../../../store && mkdir ../../../store', {}) } } });
+  const next = withheld(ws, /a#build: not cached: cannot write in \S+\/store: No such file or directory/, 'the store could not be written', ['--cache-dir', '../store']);
+  assert.match(next, /^the previous run was not saved: the store could not be written/);
+});
+
 test('names: a bare task, the current project, an unscoped half, near names, a pinned run', () => {
   const ws = monorepo({ '@x/a': { tasks: { build: copyBuild(), solo: cached('true', { outputs: [] }) } }, b: { tasks: { build: copyBuild() } } });
   assert.equal(code(ws.vx(['why', 'build', '--format=json'])), 'VX_E_NO_HISTORY');
