@@ -16,15 +16,19 @@ status remove_one(const scope_space& s, parent_cache& parents, const found& f, s
     return fail_sys(parent.error().sys, "cannot remove the output", s.from_root(f.path));
   }
   const bool dir = f.kind == fs::kind::dir;
-  if (dir && s.is_wildcard_root(f.path)) return {};
-  const status done = fs::unlink_at(*parent, std::string(path::base_name(f.path)), dir);
+  const std::string name(path::base_name(f.path));
+  // A directory that stays is one a command can use, as if it had just been made.
+  const auto keep = [&]() -> status { return f.unlocked ? chmod_no_follow(*parent, name, 0755) : status{}; };
+  if (dir && s.is_wildcard_root(f.path)) return keep();
+  const status done = fs::unlink_at(*parent, name, dir);
   if (done) {
     removed.push_back(s.from_root(f.path));
     return {};
   }
   const int sys = done.error().sys;
   // A directory that still holds what is not ours stays.
-  if (sys == ENOENT || (dir && (sys == ENOTEMPTY || sys == EEXIST))) return {};
+  if (dir && (sys == ENOTEMPTY || sys == EEXIST)) return keep();
+  if (sys == ENOENT) return {};
   return fail_sys(sys, "cannot remove the output", s.from_root(f.path));
 }
 

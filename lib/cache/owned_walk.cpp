@@ -65,22 +65,25 @@ class walker {
     return {};
   }
 
-  result<unique_fd> open(const std::string& dir) {
+  result<unique_fd> open(const std::string& dir, bool& unlocked) {
     auto fd = open_beneath(base_, dir, O_RDONLY | O_DIRECTORY);
     if (fd || fd.error().sys != EACCES || !options_.unlock || mutated("no-unlock") || dir.empty()) return fd;
     parent_cache parents(base_);
     VX_TRY_LET(const int parent, parents.of(dir));
     VX_TRY(chmod_no_follow(parent, std::string(path::base_name(dir)), 0700));
+    unlocked = true;
     return open_beneath(base_, dir, O_RDONLY | O_DIRECTORY);
   }
 
   status directory(const std::string& dir) {
     if (++dirs_ > options_.max_dirs) return fail(errc::REFUSED, "too many directories");
-    auto fd = open(dir);
+    bool unlocked = false;
+    auto fd = open(dir, unlocked);
     if (!fd) return gone(fd.error().sys) ? status{} : fail(std::move(fd).error());
     VX_TRY_LET(const fs::stat_info st, fs::fstat_fd(fd->get()));
     const bool owned = !dir.empty() && scope_.owns(dir);
-    if (options_.unlock && owned && !mutated("no-unlock") && (st.mode & 0700) != 0700) ::fchmod(fd->get(), (st.mode & 0777) | 0700);
+    if (options_.unlock && owned && !mutated("no-unlock") && (st.mode & 0700) != 0700)
+      unlocked = ::fchmod(fd->get(), (st.mode & 0777) | 0700) == 0;
     auto entries = fs::list_dir_fd(fd->get());
     if (!entries) return fail_sys(entries.error().sys, "cannot list", scope_.from_root(dir));
     if (owned || options_.passed_dirs) {
@@ -89,6 +92,7 @@ class walker {
       f.kind = fs::kind::dir;
       f.owned = owned;
       f.empty = entries->empty();
+      f.unlocked = unlocked;
       f.st = st;
       out_.push_back(std::move(f));
     }

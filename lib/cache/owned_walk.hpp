@@ -15,6 +15,7 @@ struct found {
   fs::kind kind = fs::kind::none;
   bool owned = true;               ///< false: a directory passed on the way (asked for with `passed_dirs`)
   bool empty = false;              ///< directories: no entry at all
+  bool unlocked = false;           ///< directories: the walk changed the mode, because its owner could not list it or write there
   fs::stat_info st;                ///< directories always; others with `stat_files`
 };
 

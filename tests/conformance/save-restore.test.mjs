@@ -511,8 +511,10 @@ rule(126, 'Read-only outputs block clean or restore', {
     assert.deepEqual(tree(ws), made, spoil);
   }
   ws.write(`${A}/src/x`, 'edit');
+  ws.sh(`chmod 0 ${A}/dist`);
   const miss = run();
   assert.equal(miss.outcomes['a#build'], MISS, miss.stderr);
+  assert.equal(fs.statSync(ws.path(`${A}/dist`)).mode & 0o777, 0o755);
   assert.deepEqual(Object.values(tree(ws)).map((v) => v.split(' ')[1]), Object.values(made).map((v) => v.split(' ')[1]));
 });
 

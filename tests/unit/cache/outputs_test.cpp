@@ -118,6 +118,23 @@ TEST_CASE("a literal directory goes with all it holds, and read-only directories
   CHECK_FALSE(w.dir.exists("ws/p/dist"));
 }
 
+TEST_CASE("a directory that a clean has to unlock and keeps is one a command can use") {
+  workspace w;
+  w.dir.write("ws/p/dist/a", "x");
+  w.dir.write("ws/p/dist/deep/keep/k", "x");
+  const auto mode = [&](const std::string& name) { return fs::lstat_at(fs::k_cwd, w.root() + "/p/" + name)->mode & 0777; };
+  for (const char* locked : {"0000", "0300", "0500", "0555"}) {
+    w.dir.sh("chmod " + std::string(locked) + " ws/p/dist/deep ws/p/dist");
+    REQUIRE(clean_outputs(w.scope({"dist/**", "!dist/deep/keep/**"})));
+    CHECK(mode("dist") == 0755);
+    CHECK(mode("dist/deep") == 0755);
+    CHECK(w.dir.exists("ws/p/dist/deep/keep/k"));
+  }
+  w.dir.sh("chmod 0775 ws/p/dist");
+  REQUIRE(clean_outputs(w.scope({"dist/**", "!dist/deep/keep/**"})));
+  CHECK(mode("dist") == 0775);
+}
+
 TEST_CASE("links at and above owned roots are judged the same before a miss and a hit") {
   workspace w;
   w.dir.mkdir("ws/p/.o/p");
