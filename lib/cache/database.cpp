@@ -152,6 +152,10 @@ bool database::main_file_is(std::int32_t application_id, std::int32_t user_versi
   return ours || never_checkpointed;
 }
 
+void database::wait_for_locks(int ms) noexcept {
+  if (db_ != nullptr) sqlite3_busy_timeout(db_, ms);
+}
+
 bool database::writable() const noexcept { return db_ != nullptr && sqlite3_db_readonly(db_, "main") == 0; }
 
 bool database::exec(const char* sql) noexcept { return db_ != nullptr && sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK; }
@@ -177,7 +181,7 @@ bool database::is_damage() const noexcept {
 
 bool database::is_busy() const noexcept {
   const int rc = error_code() & 0xff;
-  return rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
+  return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL;  // the last: ten seconds of tries, whatever the timeout
 }
 
 bool database::is_full() const noexcept {

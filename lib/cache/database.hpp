@@ -66,6 +66,8 @@ class database {
   void close() noexcept;
   bool is_open() const noexcept { return db_ != nullptr; }
   bool writable() const noexcept;
+  /// How long a statement waits for a lock from now on.
+  void wait_for_locks(int ms) noexcept;
   /// How long a -wal may grow is judged in bytes.
   void expect_pages_of(int bytes) noexcept { page_bytes_ = bytes; }
 
@@ -126,12 +128,16 @@ struct database_kind {
 };
 extern const database_kind k_store_database, k_index_database;
 
+/// How long opening and, after it, each statement waits for another process's lock (cache.md 3.1).
+constexpr int k_busy_wait_ms = 5000;
+
 struct database_request {
   std::string dir;
   bool create = true;                        ///< false: reading verbs change nothing
   bool private_file = false;                 ///< 0600
   std::function<void(const std::string&)> notice;
   std::function<bool(database&)> seed;       ///< fills `meta` inside the creating transaction
+  int wait_ms = k_busy_wait_ms;              ///< in all, while another process keeps the database locked
 };
 
 enum class database_state : std::uint8_t { read_write, read_only, absent, unusable };

@@ -44,10 +44,11 @@ look examine(database& db, const database_kind& kind) {
   return s.step() == step::failed ? trouble(db) : look::ok;
 }
 
-void set_connection_pragmas(database& db, const database_kind& kind) {
+/// False: a lock or damage stands in the way; the pragma that reads the schema is the last.
+bool set_connection_pragmas(database& db, const database_kind& kind) {
   db.expect_pages_of(kind.page_bytes);
-  db.exec("PRAGMA busy_timeout=5000; PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;"
-          "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=67108864;");
+  return db.exec("PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
+                 "PRAGMA journal_size_limit=67108864; PRAGMA synchronous=NORMAL;");
 }
 
 /// False when WAL cannot be had here: the caller uses a rollback journal.
@@ -102,7 +103,19 @@ struct place {
   unique_fd dir;
   std::string path;       ///< of the database
   bool network = false;
+  std::int64_t deadline = 0;  ///< of all waits for locks together, on the monotonic clock
+
+  int left_ms() const noexcept { return static_cast<int>(std::max<std::int64_t>(0, (deadline - mono_ns()) / 1'000'000)); }
+  std::string locked() const { return path + " is busy: another process holds its lock"; }
 };
+
+/// Pragmas and a look. Whatever waits for a lock waits until the deadline and no longer.
+look inspect(database& db, const database_kind& kind, const place& at) {
+  db.wait_for_locks(at.left_ms());
+  const look l = set_connection_pragmas(db, kind) ? examine(db, kind) : trouble(db);
+  db.wait_for_locks(k_busy_wait_ms);
+  return l;
+}
 
 opened_database as_read_only(database& db, const database_kind& kind, const place& at, std::string reason) {
   using access = database::access;
@@ -113,8 +126,11 @@ opened_database as_read_only(database& db, const database_kind& kind, const plac
   if (live) ways = {access::read_live, access::read, access::immutable};
   for (const access how : ways) {
     if (const status s = db.open_file(at.path, how); !s) return {database_state::unusable, s.error().message, 0};
-    set_connection_pragmas(db, kind);
-    const look l = examine(db, kind);
+    const look l = inspect(db, kind, at);
+    if (l == look::busy) {
+      db.close();
+      return {database_state::unusable, at.locked(), 0};
+    }
     if (l == look::ok) {
       const auto st = fs::lstat_at(at.dir.get(), kind.file);
       return {database_state::read_only, std::move(reason), st ? st->ino : 0};
@@ -131,9 +147,9 @@ look open_existing(database& db, const database_kind& kind, const place& at, std
     reason = s.error().message;
     return s.error().sys == ENOENT ? look::empty : look::failed;
   }
-  set_connection_pragmas(db, kind);
-  const look l = examine(db, kind);
-  if (l == look::failed || l == look::busy) reason = at.path + ": " + db.error_text();
+  const look l = inspect(db, kind, at);
+  if (l == look::busy) reason = at.locked();
+  if (l == look::failed) reason = at.path + ": " + db.error_text();
   return l;
 }
 
@@ -172,7 +188,8 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
     ::fchmod(made->get(), 0600);
   }
   if (const status s = db.open_file(at.path, database::access::create); !s) return {database_state::unusable, s.error().message, 0};
-  set_connection_pragmas(db, kind);
+  db.wait_for_locks(k_busy_wait_ms);
+  (void)set_connection_pragmas(db, kind);
   if (!create_tables(db, kind, request, at.network)) {
     reason = db.is_full() ? "no space left in " + request.dir : at.path + ": " + db.error_text();
     db.close();
@@ -186,6 +203,7 @@ result<place> find_place(const database_kind& kind, const database_request& requ
   VX_TRY_LET(at.dir, fs::open_dir_at(fs::k_cwd, request.dir));
   at.path = request.dir + "/" + kind.file;
   at.network = fs::is_network_fs(at.dir.get());
+  at.deadline = mono_ns() + std::int64_t{request.wait_ms} * 1'000'000;
   return at;
 }
 
@@ -210,11 +228,14 @@ opened_database open_database(database& db, const database_kind& kind, const dat
   }
   if (exists) {
     std::string reason;
-    if (open_existing(db, kind, *at, reason) == look::ok) {
+    const look l = open_existing(db, kind, *at, reason);
+    if (l == look::ok) {
       if (at->network) db.exec("PRAGMA journal_mode=TRUNCATE");
       return success(db, kind, *at);
     }
     db.close();
+    // A lock that SQLite did not wait for is a creation under way: the lock file tells when it is done.
+    if (l == look::busy && at->left_ms() == 0) return {database_state::unusable, reason, 0};
   }
   return create_locked(db, kind, request, *at, 0);
 }

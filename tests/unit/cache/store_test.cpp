@@ -1015,6 +1015,29 @@ TEST_CASE("which directory is the store") {
   }
 }
 
+TEST_CASE("opening a database that another process keeps locked waits once, however often it looks") {
+  workspace w;
+  w.open();
+  const std::string file = w.store_dir() + "/store-1.db";
+  run_sql(file, "PRAGMA journal_mode=DELETE");
+  sqlite3* holder = nullptr;
+  REQUIRE(sqlite3_open_v2(file.c_str(), &holder, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(holder, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  database db;
+  database_request request;
+  request.dir = w.store_dir();
+  request.wait_ms = 1000;
+  const std::int64_t from = mono_ns();
+  const opened_database opened = open_database(db, k_store_database, request);
+  const std::int64_t took = mono_ns() - from;
+  CHECK(opened.state == database_state::unusable);
+  CHECK(opened.reason == file + " is busy: another process holds its lock");
+  CHECK(took >= 900'000'000);
+  CHECK(took < 1'900'000'000);
+  sqlite3_exec(holder, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(holder);
+}
+
 TEST_CASE("tables and pragmas are pinned to the schema number") {
   // A change of the text is a new file name (cache.md 18).
   CHECK(key::xxh3_128(k_store_database.ddl).hex() == "430bc190a7e6fd9a03c0ad428235d221");
