@@ -222,7 +222,8 @@ result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_req
     store = std::async(std::launch::async, [&] { return open_store(*p, mode, p->notices); });
   }
   const auto rest = [&]() -> status {
-    VX_TRY_LET(p->fingerprint, workspace::read_fingerprint(p->h->root));
+    VX_TRY_LET(p->fingerprint, workspace::read_fingerprint(p->h->root, p->ws().settings.closure_keys()));
+    VX_TRY_LET(p->closure, workspace::read_closure(p->ws(), p->fingerprint));
     VX_TRY(select_tasks(*p));
     VX_TRY(build_graph(*p));
     return {};
@@ -233,6 +234,7 @@ result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_req
     return fail(built.error());
   }
   VX_TRY(collect(*p, store));
+  if (p->closure && !p->closure->notice.empty()) p->notices.say(level::warning, p->closure->notice);
   for (const std::string& line : p->ws().notices) p->notices.say(level::warning, line);
   for (const std::string& line : p->selection.notices) p->notices.say(level::notice, line);
   return p;

@@ -18,6 +18,7 @@
 #include "run/notices.hpp"
 #include "run/request.hpp"
 #include "run/timing.hpp"
+#include "workspace/lockfile/closure.hpp"
 #include "workspace/selection.hpp"
 #include "workspace/workspace.hpp"
 
@@ -52,6 +53,7 @@ struct prepared {
   std::unique_ptr<cache::store> store;
   workspace::selection selection;
   workspace::fingerprint fingerprint;
+  std::optional<workspace::lockfile::closure> closure;    ///< with closure keys, when a lockfile is claimed
   graph::task_graph graph;
   graph::schedule_view schedule;
   std::vector<task_info> tasks;                           ///< by node index

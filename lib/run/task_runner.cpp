@@ -413,8 +413,8 @@ void task_runner::after_uncached(std::uint32_t node) {
 
 void task_runner::watch_fingerprint(std::uint32_t node) {
   if (!s_.p.tasks[node].project->dir.empty() || s_.fingerprint_moved || mutated("no-fingerprint-watch")) return;
-  const result<workspace::fingerprint> now = workspace::read_fingerprint(s_.p.h->root);
-  if (now && now->digest == s_.p.fingerprint.digest) return;
+  const result<workspace::fingerprint> now = workspace::read_fingerprint(s_.p.h->root, s_.p.ws().settings.closure_keys());
+  if (now && now->same_as(s_.p.fingerprint)) return;
   s_.fingerprint_moved = true;
   s_.p.notices.say(level::warning, "a lockfile or package-manager file at the root changed while " + s_.p.graph.nodes[node].id +
                                        " ran: nothing else of this run is taken from or put into the cache");

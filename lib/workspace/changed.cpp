@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "glob/glob.hpp"
 #include "workspace/base_graph.hpp"
+#include "workspace/lockfile/closure.hpp"
 #include "workspace/manifest.hpp"
 
 namespace vx::workspace {
@@ -44,6 +45,41 @@ result<bool> workspaces_moved(const workspace& ws, const git_view& git, const st
   std::optional<std::string> now;
   if (auto text = fs::read_file_at(fs::k_cwd, path::join(ws.root, "package.json"))) now = std::move(*text);
   return workspaces_text(before[0]) != workspaces_text(now);
+}
+
+/// Whether anything the closures are made of may have changed.
+bool reaches_closure(const lockfile::closure& now, const std::string& file, const std::vector<std::string>& paths) {
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& p) {
+    return p == file || path::base_name(p) == "package.json" || std::find(now.patches.begin(), now.patches.end(), p) != now.patches.end();
+  });
+}
+
+/// With closure keys a project is reached iff its digest differs from that of the base (init.md 9.3).
+status mark_lockfile(const workspace& ws, const git_view& git, const fingerprint& fp, change_set& out) {
+  if (!ws.settings.closure_keys()) return {};
+  const lockfile::read_files_fn at_base = [&](const std::vector<std::string>& paths) { return git.files_at(out.base, paths); };
+  const std::vector<std::string> asked = {"package.json", "pnpm-lock.yaml", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"};
+  VX_TRY_LET(const auto texts, at_base(asked));
+  const auto place = [&](std::string_view name) { return static_cast<std::size_t>(std::find(asked.begin(), asked.end(), name) - asked.begin()); };
+  const std::string file(lockfile::claimed(texts[0] ? lockfile::package_manager_of(*texts[0]) : std::string(), [&](std::string_view n) { return texts[place(n)].has_value(); }));
+  const std::string now_file = fp.lockfile ? fp.lockfile->first : std::string();
+  const auto everything = [&] {
+    out.everything = true;
+    out.because = now_file.empty() ? file : now_file;
+    return status{};
+  };
+  if (file != now_file) return everything();
+  if (file.empty()) return {};
+  VX_TRY_LET(const std::optional<lockfile::closure> now, read_closure(ws, fp));
+  if (!reaches_closure(*now, file, out.paths)) return {};
+  const std::string& text = *texts[place(file)];
+  if (!now->notice.empty()) return text == fp.lockfile->second ? status{} : everything();
+  VX_TRY_LET(const std::vector<lockfile::member> members, lockfile::members_for(file, text, project_dirs(ws), at_base));
+  VX_TRY_LET(const lockfile::closure before, lockfile::digest_lockfile(file, text, members, at_base));
+  if (!before.notice.empty()) return everything();
+  for (id i = 0; i < ws.projects.size(); ++i)
+    if (!lockfile::same_for(ws.projects[i].dir, *now, before)) out.whole[i] = true;
+  return {};
 }
 
 void mark_contained(const workspace& ws, change_set& out) {
@@ -164,10 +200,11 @@ result<change_set> changes_since(loader& l, const git_view& git, std::string_vie
   VX_TRY_LET(out.paths, git::changed_since(git.program, git.repo, ref));
   if (out.paths.empty()) return out;
   VX_TRY_LET(out.base, git.base_commit(ref));
-  VX_TRY_LET(const fingerprint fp, read_fingerprint(ws.root));
+  VX_TRY_LET(const fingerprint fp, read_fingerprint(ws.root, ws.settings.closure_keys()));
   std::vector<std::string> present;
   for (const auto& [name, text] : fp.files) present.push_back(name);
   for (const std::string& p : out.paths) {
+    if (fp.lockfile && p == fp.lockfile->first) continue;
     bool all = keys_everything(ws, present, p);
     if (!all && p == "package.json") {
       VX_TRY_LET(all, workspaces_moved(ws, git, out.base));
@@ -177,6 +214,8 @@ result<change_set> changes_since(loader& l, const git_view& git, std::string_vie
     out.because = p;
     return out;
   }
+  VX_TRY(mark_lockfile(ws, git, fp, out));
+  if (out.everything) return out;
   mark_contained(ws, out);
   mark_config_reads(ws, out);
   VX_TRY(mark_workspace_files(ws, out));

@@ -7,7 +7,9 @@
 #include "base/fs.hpp"
 #include "base/json.hpp"
 #include "base/mutation.hpp"
+#include "base/path.hpp"
 #include "key/fold.hpp"
+#include "workspace/lockfile/closure.hpp"
 #include "workspace/manifest.hpp"
 #include "workspace/workspace.hpp"
 
@@ -54,9 +56,22 @@ result<std::vector<std::string>> bun_patches(std::string_view lock) {
   return out;
 }
 
+/// With closure keys one lockfile leaves the fingerprint, and with it the patches it lists.
+void claim(int root, fingerprint& out) {
+  const auto manifest = fs::read_file_at(root, "package.json", k_file_max);
+  const auto there = [&](std::string_view name) {
+    return std::any_of(out.files.begin(), out.files.end(), [&](const auto& f) { return f.first == name; });
+  };
+  const std::string_view name = lockfile::claimed(manifest ? lockfile::package_manager_of(*manifest) : std::string(), there);
+  const auto at = std::find_if(out.files.begin(), out.files.end(), [&](const auto& f) { return f.first == name; });
+  if (at == out.files.end()) return;
+  out.lockfile = std::move(*at);
+  out.files.erase(at);
+}
+
 }  // namespace
 
-result<fingerprint> read_fingerprint(const std::string& root) {
+result<fingerprint> read_fingerprint(const std::string& root, bool closure) {
   fingerprint out;
   out.read_ns = wall_ns();  // before the reads: a later write is then seen as later
   auto dir = fs::open_dir_at(fs::k_cwd, root);
@@ -67,6 +82,7 @@ result<fingerprint> read_fingerprint(const std::string& root) {
     if (mutated("no-npmrc") && (name == ".npmrc" || name == "bunfig.toml")) continue;
     VX_TRY(add(dir->get(), std::string(name), out));
   }
+  if (closure) claim(dir->get(), out);
   std::vector<std::string> patches;
   for (const auto& [name, text] : out.files) {
     if (name != "bun.lock" || mutated("no-patches")) continue;
@@ -75,6 +91,30 @@ result<fingerprint> read_fingerprint(const std::string& root) {
   for (std::string& name : patches) VX_TRY(add(dir->get(), std::move(name), out));
   out.digest = key::fold_fingerprint(out.files);
   return out;
+}
+
+result<std::optional<lockfile::closure>> read_closure(const workspace& ws, const fingerprint& fp) {
+  if (!fp.lockfile) return std::optional<lockfile::closure>();
+  const auto& [file, text] = *fp.lockfile;
+  const lockfile::read_files_fn read = [&](const std::vector<std::string>& paths) -> result<std::vector<std::optional<std::string>>> {
+    std::vector<std::optional<std::string>> out;
+    for (const std::string& path : paths) {
+      auto bytes = fs::read_file_at(fs::k_cwd, path::join(ws.root, path), k_file_max);
+      if (!bytes && bytes.error().sys != ENOENT && bytes.error().sys != ENOTDIR) return fail(unreadable(std::move(bytes).error()));
+      out.push_back(bytes ? std::optional(std::move(*bytes)) : std::nullopt);
+    }
+    return out;
+  };
+  VX_TRY_LET(const std::vector<lockfile::member> members, lockfile::members_for(file, text, project_dirs(ws), read));
+  VX_TRY_LET(lockfile::closure out, lockfile::digest_lockfile(file, text, members, read));
+  return std::optional(std::move(out));
+}
+
+std::vector<std::string> project_dirs(const workspace& ws) {
+  std::vector<std::string> dirs;
+  for (const project& p : ws.projects) dirs.push_back(p.dir);
+  if (std::find(dirs.begin(), dirs.end(), std::string()) == dirs.end()) dirs.emplace_back();
+  return dirs;
 }
 
 }  // namespace vx::workspace

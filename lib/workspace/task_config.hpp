@@ -73,6 +73,7 @@ struct workspace_config {
   std::optional<std::string> affected_base, cache_scope;
   bool exclusive_outputs = true, upfront_keys = true;
   std::string lockfile = "whole", schedule = "critical-path";
+  bool closure_keys() const noexcept { return lockfile == "closure"; }
   bool has_remote_cache = false;
   std::optional<stability_strategy> strategy;
   std::optional<stability_severity> severity;

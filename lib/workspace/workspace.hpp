@@ -19,6 +19,10 @@
 
 namespace vx::workspace {
 
+namespace lockfile {
+struct closure;
+}
+
 struct project {
   std::string name;
   std::string dir;                             ///< root-relative, "" for the root project
@@ -38,6 +42,8 @@ struct fingerprint {
   digest128 digest;
   std::vector<std::pair<std::string, std::string>> files;
   std::int64_t read_ns = 0;                    ///< wall clock at the read, for the watch (keys.md 17.4)
+  std::optional<std::pair<std::string, std::string>> lockfile;   ///< with closure keys: the claimed one, in neither of the above
+  bool same_as(const fingerprint& o) const { return digest == o.digest && lockfile == o.lockfile; }
 };
 
 class workspace {
@@ -114,6 +120,11 @@ class loader {
   std::unique_ptr<impl> impl_;
 };
 
-result<fingerprint> read_fingerprint(const std::string& root);
+/// `closure`: the config says `lockfile: "closure"`.
+result<fingerprint> read_fingerprint(const std::string& root, bool closure);
+/// nullopt: no lockfile is claimed.
+result<std::optional<lockfile::closure>> read_closure(const workspace& ws, const fingerprint& fp);
+/// Directories of all projects, the root's included.
+std::vector<std::string> project_dirs(const workspace& ws);
 
 }  // namespace vx::workspace

@@ -6,7 +6,7 @@ import { rulesOf } from './lib/rule.mjs';
 
 const rule = rulesOf(import.meta.url, 'Lockfile and fingerprint');
 
-const pnpmLock = ({ root = '1.0.0', inner = '1.0.0', settings = 'true', patch = 'aaa' } = {}) => `lockfileVersion: '9.0'
+const pnpmLock = ({ root = '1.0.0', inner = 'x', settings = 'true', patch = 'aaa' } = {}) => `lockfileVersion: '9.0'
 settings:
   autoInstallPeers: ${settings}
 overrides:
@@ -28,7 +28,7 @@ packages:
 snapshots:
   tool@${root}: {}
   x@1.0.0: { dependencies: { y: 1.0.0 } }
-  y@1.0.0: { dependencies: { x: ${inner} } }
+  y@1.0.0: { dependencies: { ${inner}: 1.0.0 } }
 `;
 const twoPackages = (workspace, more = {}) => monorepo({ a: { tasks: { build: copyBuild() } }, b: { tasks: { build: copyBuild() } } }, { workspace, ...more });
 const keysOf = (ws) => ws.plan(['build', '--all']).keys;
@@ -40,7 +40,7 @@ const moved = (ws, change) => {
 };
 
 rule(27, 'Root devDependency moves no project under closure keys', {
-  law: 'the root importer is in every project\'s digest', breaks: 'leave the lockfile out of the fingerprint', mutation: 'no-lockfile',
+  law: 'the root importer is in every project\'s digest', breaks: 'fold the project\'s own closure alone', mutation: 'no-root-importer',
 }, () => {
   for (const workspace of [undefined, { lockfile: 'whole' }, { lockfile: 'closure' }]) {
     const ws = twoPackages(workspace);
@@ -87,13 +87,20 @@ rule(30, '`.npmrc`, `bunfig.toml` change installs under an unchanged lockfile', 
 });
 
 rule(31, 'Cycles hashed without inner edges, cyclic importers merged, patches not reached, top-level fields forgotten', {
-  law: 'every part of the lockfile moves the projects it reaches', breaks: 'leave the lockfile out of the fingerprint', mutation: 'no-lockfile',
+  law: 'every part of the lockfile moves the projects it reaches, and no other', breaks: 'leave out what belongs to no project', mutation: 'no-remainder',
 }, () => {
   const ws = twoPackages({ lockfile: 'closure' });
-  for (const change of [{ inner: '2.0.0' }, { patch: 'bbb' }, { settings: 'false' }]) {
+  ws.write('patches/y.patch', 'one');
+  const move = (change) => {
     ws.write('pnpm-lock.yaml', pnpmLock());
-    assert.ok(moved(ws, () => ws.write('pnpm-lock.yaml', pnpmLock(change))).includes('a#build'), JSON.stringify(change));
-  }
+    return moved(ws, () => (typeof change === 'function' ? change() : ws.write('pnpm-lock.yaml', pnpmLock(change))));
+  };
+  assert.deepEqual(move({ inner: 'y' }), ['a#build']);
+  assert.deepEqual(move({ patch: 'bbb' }), ['a#build']);
+  assert.deepEqual(move(() => ws.write('patches/y.patch', 'two')), ['a#build']);
+  assert.deepEqual(move({ settings: 'false' }), ['a#build', 'b#build']);
+  assert.deepEqual(move({}), []);
+  assert.deepEqual(move(() => ws.write('pnpm-lock.yaml', `${pnpmLock()}\n# a comment\n`)), []);
 });
 
 rule(32, 'Unknown lockfile version or parse error ignored', {

@@ -20,12 +20,14 @@ test('every number of the checklist has exactly one test, or a feature it belong
 
 test('every switch of the library has a rule, and the other way round', () => {
   const found = new Set();
-  for (const { name: dir } of fs.readdirSync(path.join(repository, 'lib'), { withFileTypes: true }).filter((e) => e.isDirectory())) {
-    for (const name of fs.readdirSync(path.join(repository, 'lib', dir))) {
-      if (!/\.(cpp|hpp)$/.test(name)) continue;
-      for (const m of fs.readFileSync(path.join(repository, 'lib', dir, name), 'utf8').matchAll(/mutated\("([^"]+)"\)/g)) found.add(m[1]);
+  const visit = (dir) => {
+    for (const e of fs.readdirSync(dir, { withFileTypes: true })) {
+      const file = path.join(dir, e.name);
+      if (e.isDirectory()) visit(file);
+      else if (/\.(cpp|hpp)$/.test(e.name)) for (const m of fs.readFileSync(file, 'utf8').matchAll(/mutated\("([^"]+)"\)/g)) found.add(m[1]);
     }
-  }
+  };
+  visit(path.join(repository, 'lib'));
   assert.deepEqual([...found].sort(), [...new Set(rules.map((r) => r.mutation).filter(Boolean))].sort());
 });
 

@@ -9,7 +9,7 @@ using vx::workspace::read_fingerprint;
 namespace {
 
 std::string files(const temp_dir& d) {
-  const auto f = read_fingerprint(d.path());
+  const auto f = read_fingerprint(d.path(), false);
   if (!f) return "!" + std::string(vx::status_name(f.error().code)) + " " + f.error().message;
   std::string out;
   for (const auto& [name, text] : f->files) out += (out.empty() ? "" : " ") + name + "=" + text;
@@ -21,7 +21,7 @@ std::string files(const temp_dir& d) {
 TEST_CASE("the fingerprint folds the root files that exist, in their order") {
   const temp_dir d;
   CHECK(files(d).empty());
-  const auto none = read_fingerprint(d.path())->digest;
+  const auto none = read_fingerprint(d.path(), false)->digest;
   for (const char* name : {"bunfig.toml", ".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml", "bun.lockb", "yarn.lock", "npm-shrinkwrap.json",
                            "package-lock.json", "pnpm-lock.yaml"}) {
     d.write(name, "1");
@@ -34,12 +34,12 @@ TEST_CASE("the fingerprint folds the root files that exist, in their order") {
   CHECK(files(d) ==
         "pnpm-lock.yaml=1 package-lock.json=1 npm-shrinkwrap.json=1 yarn.lock=1 bun.lockb=1 pnpm-workspace.yaml=1 .yarnrc.yml=1 .npmrc=1 "
         "bunfig.toml=1");
-  const auto all = read_fingerprint(d.path())->digest;
+  const auto all = read_fingerprint(d.path(), false)->digest;
   CHECK_FALSE(all == none);
   d.write("packages/a/pnpm-lock.yaml", "edited");
-  CHECK(read_fingerprint(d.path())->digest == all);
+  CHECK(read_fingerprint(d.path(), false)->digest == all);
   d.write("yarn.lock", "2");
-  CHECK_FALSE(read_fingerprint(d.path())->digest == all);
+  CHECK_FALSE(read_fingerprint(d.path(), false)->digest == all);
 }
 
 TEST_CASE("a lockfile may be a link, a link to nothing is no lockfile") {
