@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,10 @@
 #include "run/query.hpp"
 #include "run/run.hpp"
 #include "workspace/workspace.hpp"
+
+struct vx_material {
+  vx::run::host_seams::pairs* pairs;
+};
 
 struct vx_run {
   std::unique_ptr<vx::run::active_run> run;
@@ -43,6 +48,37 @@ class host_observer final : public vx::run::observer {
 
   vx_observer o_;
 };
+
+/// What a seam was given with it; dropped with the last run that needs it.
+class user_data_owner {
+ public:
+  user_data_owner(void* data, void (*drop)(void*)) noexcept : data_(data), drop_(drop) {}
+  ~user_data_owner() {
+    if (drop_ != nullptr) call_drop();
+  }
+  user_data_owner(const user_data_owner&) = delete;
+  user_data_owner& operator=(const user_data_owner&) = delete;
+  void* get() const noexcept { return data_; }
+
+ private:
+  void call_drop() noexcept { drop_(data_); }
+  void* data_;
+  void (*drop_)(void*);
+};
+
+/// Handles are changed by replacing what they share: a run keeps the host it started with.
+template <class Change>
+vx::status change_seams(vx_workspace* workspace, void* user_data, void (*drop)(void*), Change change) {
+  auto owner = std::make_shared<user_data_owner>(user_data, drop);
+  if (workspace == nullptr) return fail(errc::INVALID, "workspace is NULL");
+  auto next = std::make_shared<vx::run::host>(*workspace->host);
+  change(next->seams, std::move(owner));
+  workspace->host = std::move(next);
+  return {};
+}
+
+vx_status call_material(vx_key_material_fn fn, void* user_data, const char* id, vx_material* to) noexcept { return fn(user_data, id, to); }
+std::int32_t call_priority(vx_priority_fn fn, void* user_data, const char* id, std::int64_t* to) noexcept { return fn(user_data, id, to); }
 
 vx::result<vx::json::value> parse_request(const char* text) {
   if (text == nullptr) return fail(errc::INVALID, "request is NULL");
@@ -84,6 +120,43 @@ vx_status vx_workspace_open(const char* path, const vx_workspace_options* option
 void vx_workspace_free(vx_workspace* workspace) { delete workspace; }
 
 const char* vx_workspace_root(const vx_workspace* workspace) { return workspace == nullptr ? "" : workspace->host->root.c_str(); }
+
+vx_status vx_material_add(vx_material* material, const char* name, const void* value, size_t size, vx_error** err) {
+  return vx::capi::guard(err, [&]() -> vx::status {
+    if (material == nullptr || name == nullptr || name[0] == '\0' || (value == nullptr && size != 0))
+      return fail(errc::INVALID, material == nullptr ? "material is NULL" : value == nullptr && size != 0 ? "value is NULL" : "a pair needs a name");
+    material->pairs->emplace_back(name, std::string(static_cast<const char*>(value == nullptr ? "" : value), size));
+    return {};
+  });
+}
+
+vx_status vx_workspace_set_key_material(vx_workspace* workspace, vx_key_material_fn fn, void* user_data, void (*drop)(void*), vx_error** err) {
+  return vx::capi::guard(err, [&] {
+    return change_seams(workspace, user_data, drop, [fn](vx::run::host_seams& seams, std::shared_ptr<user_data_owner> owner) {
+      seams.key_material = nullptr;
+      if (fn == nullptr) return;
+      seams.key_material = [fn, owner = std::move(owner)](const std::string& id, vx::run::host_seams::pairs& add) -> vx::status {
+        vx_material to{&add};
+        const vx_status rc = call_material(fn, owner->get(), id.c_str(), &to);
+        if (rc == VX_OK) return {};
+        return fail(errc::REFUSED, std::string("the program's provider answered ") + vx_status_name(rc));
+      };
+    });
+  });
+}
+
+vx_status vx_workspace_set_priorities(vx_workspace* workspace, vx_priority_fn fn, void* user_data, void (*drop)(void*), vx_error** err) {
+  return vx::capi::guard(err, [&] {
+    return change_seams(workspace, user_data, drop, [fn](vx::run::host_seams& seams, std::shared_ptr<user_data_owner> owner) {
+      seams.priority = nullptr;
+      if (fn == nullptr) return;
+      seams.priority = [fn, owner = std::move(owner)](const std::string& id) -> std::optional<std::int64_t> {
+        std::int64_t given = 0;
+        return call_priority(fn, owner->get(), id.c_str(), &given) != 0 ? std::optional<std::int64_t>(given) : std::nullopt;
+      };
+    });
+  });
+}
 
 vx_status vx_workspace_query(vx_workspace* workspace, const char* request_json, vx_cancel* cancel, vx_buf* response, vx_error** err) {
   if (response != nullptr) *response = vx_buf VX_BUF_INIT;

@@ -49,6 +49,8 @@ result<void> key_table::fill(std::uint32_t node, const inputs::selected& files, 
     m.ws_runtime.push_back(std::move(item));
   }
   for (const std::uint32_t dep : p_.graph.folded[node]) m.upstream.push_back(keys_[dep].key);
+  if (!p_.material.empty())
+    for (const auto& [name, value] : p_.material[node]) m.host.push_back({name, value});
   if (p_.closure) m.host.push_back({"lockfile", std::string(p_.closure->of(t.project->dir).view())});
   m.inputs = files.items;
   return {};

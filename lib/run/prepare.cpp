@@ -112,6 +112,19 @@ status check_forwarded(const prepared& p) {
   return fail(errc::USAGE, "the arguments after -- reach no task: only groups were requested");
 }
 
+/// A key without its material would be another key: a provider that fails refuses the run.
+status ask_material(prepared& p) {
+  if (!p.h->seams.key_material) return {};
+  p.material.resize(p.tasks.size());
+  for (std::size_t i = 0; i < p.tasks.size(); ++i) {
+    if (!p.tasks[i].config->has_exec && !p.tasks[i].config->has_cache) continue;
+    const std::string& id = p.graph.nodes[i].id;
+    const status given = p.h->seams.key_material(id, p.material[i]);
+    if (!given) return fail(errc::REFUSED, "no key material for " + text::escape(id) + ": " + given.error().message);
+  }
+  return {};
+}
+
 exec::mask build_mask(const prepared& p) {
   std::vector<std::string> values = exec::mask::of(p.h->env, {}).values();
   for (const task_info& t : p.tasks) {
@@ -140,6 +153,7 @@ status build_graph(prepared& p) {
   p.schedule = graph::apply_exclusions(p.loader->catalog(), p.graph, p.request.exclude);
   describe_tasks(p);
   VX_TRY(check_forwarded(p));
+  VX_TRY(ask_material(p));
   p.mask = build_mask(p);
   return {};
 }

@@ -57,6 +57,7 @@ struct prepared {
   graph::task_graph graph;
   graph::schedule_view schedule;
   std::vector<task_info> tasks;                           ///< by node index
+  std::vector<host_seams::pairs> material;                ///< by node: what the host adds to keys; empty when it adds nothing
   exec::mask mask;
 
   const workspace::workspace& ws() const { return loader->ws(); }

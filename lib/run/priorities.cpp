@@ -1,6 +1,7 @@
 #include "run/priorities.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace vx::run {
 namespace {
@@ -35,15 +36,7 @@ std::vector<std::uint64_t> learned_weights(prepared& p, const std::vector<bool>&
   return weight;
 }
 
-}  // namespace
-
-duration_table recorded_durations(prepared& p) {
-  duration_table out;
-  for (cache::duration_stat& d : p.index->recent_durations(50)) out.emplace(std::move(d.id), d.p50_ns);
-  return out;
-}
-
-std::vector<graph::priority> rank_tasks(prepared& p, const std::vector<std::uint8_t>& tier) {
+std::vector<graph::priority> rank_by_settings(prepared& p, const std::vector<std::uint8_t>& tier) {
   std::vector<graph::priority> out(p.tasks.size());
   const std::string& schedule = p.ws().settings.schedule;
   if (schedule == "ready-order") return out;
@@ -58,6 +51,26 @@ std::vector<graph::priority> rank_tasks(prepared& p, const std::vector<std::uint
   if (weight.empty()) return out;
   const std::vector<std::uint64_t> remaining = p.graph.edges.remaining_weight(weight, stop);
   for (std::size_t i = 0; i < out.size(); ++i) out[i].strategy = remaining[i];
+  return out;
+}
+
+}  // namespace
+
+duration_table recorded_durations(prepared& p) {
+  duration_table out;
+  for (cache::duration_stat& d : p.index->recent_durations(50)) out.emplace(std::move(d.id), d.p50_ns);
+  return out;
+}
+
+std::vector<graph::priority> rank_tasks(prepared& p, const std::vector<std::uint8_t>& tier) {
+  std::vector<graph::priority> out = rank_by_settings(p, tier);
+  if (!p.h->seams.priority) return out;
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    if (p.is_group(i)) continue;
+    const std::optional<std::int64_t> given = p.h->seams.priority(p.graph.nodes[i].id);
+    out[i].has_host_weight = given.has_value();
+    out[i].host_weight = given.value_or(0);
+  }
   return out;
 }
 

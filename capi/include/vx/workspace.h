@@ -30,6 +30,27 @@ VX_API void vx_workspace_free(vx_workspace *workspace);
 /* The absolute root. Borrowed until vx_workspace_free(). */
 VX_API const char *vx_workspace_root(const vx_workspace *workspace);
 
+/* What this program adds to runs and plans of a handle: each is set before they start, holds for all that start afterwards, and replaces the
+   one before; a NULL function takes it away. Calls come on the thread inside vx_run_start() or vx_workspace_query(), one at a time, except
+   priorities of a run, which are asked on its own thread. They must not throw, longjmp or use the handle. `drop` (may be NULL) is called once,
+   when neither the handle nor a run needs `user_data` any more, and also when setting fails. */
+
+/* Collects the material of one task, during one call. */
+typedef struct vx_material vx_material;
+/* Adds a pair to the key of the task. The order of pairs does not count. `value` may be NULL when size is 0. Fails with: INVALID (an empty
+   name). Since 0.1. */
+VX_API vx_status vx_material_add(vx_material *material, const char *name, const void *value, size_t size, vx_error **err);
+/* Facts of this program that decide a task's result: a toolchain it chose, settings it passes on. They are in the key like declared inputs;
+   what is recorded of their values is a salted digest. Anything but VX_OK refuses the run or plan: VX_E_REFUSED names the task. */
+typedef vx_status (*vx_key_material_fn)(void *user_data, const char *task_id, vx_material *material);
+/* Fails with: INVALID. Since 0.1. */
+VX_API vx_status vx_workspace_set_key_material(vx_workspace *workspace, vx_key_material_fn fn, void *user_data, void (*drop)(void *), vx_error **err);
+/* Who starts first among tasks that could: returns 1 and sets *priority (higher first), or 0 to leave the task to vx, which puts it behind
+   those with one. Priorities order starts, never results. */
+typedef int32_t (*vx_priority_fn)(void *user_data, const char *task_id, int64_t *priority);
+/* Fails with: INVALID. Since 0.1. */
+VX_API vx_status vx_workspace_set_priorities(vx_workspace *workspace, vx_priority_fn fn, void *user_data, void (*drop)(void *), vx_error **err);
+
 /* Answers one question. `request` is {"query": NAME, ...}; unknown fields are refused with a hint. Queries of 0.1:
      plan         what a run would do (fields as vx_run_start)                                                -> plan.json
      show         {"target"?: "pkg"|"pkg#task"|"task"|"//", "filter"?: [..]}                                  -> show.json
