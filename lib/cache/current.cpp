@@ -70,14 +70,18 @@ bool snapshot_holds(const output_scope& scope, const std::string& blob) {
 }
 
 /// The rows a walk of one space finds, names and kinds (modes for directories), against the recorded ones.
-bool set_is_exact(const std::vector<found>& all, const output_row* begin, const output_row* end) {
+bool set_is_exact(const scope_space& s, const std::vector<found>& all, const output_row* begin, const output_row* end) {
   const output_row* r = begin;
   for (const found& f : all) {
     if (!f.owned) continue;
     const bool dir = f.kind == fs::kind::dir;
     if (dir && !f.empty && (f.st.mode & 0777) == 0755) continue;
     const char kind = dir ? 'd' : f.kind == fs::kind::link ? 'l' : f.kind == fs::kind::file ? 'f' : 'x';
-    if (r == end || r->kind != kind || r->path != f.path) return false;
+    if (r == end || r->path != f.path) {
+      if (s.tolerates(f.path)) continue;
+      return false;
+    }
+    if (r->kind != kind) return false;
     ++r;
   }
   return r == end;
@@ -89,7 +93,7 @@ bool walk_holds(const output_scope& scope, space which, const output_row* begin,
   const auto base = open_anchor(s.base_path());
   if (!base) return false;
   const auto all = walk_owned(s, base->get(), {});
-  return all && set_is_exact(*all, begin, end);
+  return all && set_is_exact(s, *all, begin, end);
 }
 
 const output_row* first_workspace_row(const std::vector<output_row>& rows) {
@@ -118,12 +122,13 @@ bool is_current(const output_scope& scope, const std::vector<output_row>& rows, 
   const output_row* end = rows.data() + rows.size();
   if (!rows_in_place(scope, space::project, begin, middle, stamps.data())) return false;
   if (!rows_in_place(scope, space::workspace, middle, end, stamps.data() + (middle - begin))) return false;
+  if (scope.additive) return true;  // what else lies there is the dependency's
   if (!snapshot.empty() && middle == end && scope.workspace_files.empty() && snapshot_holds(scope, snapshot)) return true;
   return walk_holds(scope, space::project, begin, middle) && walk_holds(scope, space::workspace, middle, end);
 }
 
 std::string snapshot_dirs(const output_scope& scope, const std::vector<output_row>& rows) {
-  if (!scope.workspace_files.empty() || scope.files.empty()) return {};
+  if (!scope.workspace_files.empty() || scope.files.empty() || scope.additive || scope.tolerated != nullptr) return {};
   const scope_space s(scope, space::project);
   if (!s.snapshot_shape()) return {};
   const auto base = open_anchor(s.base_path());
@@ -133,7 +138,7 @@ std::string snapshot_dirs(const output_scope& scope, const std::vector<output_ro
   options.passed_dirs = true;
   options.max_dirs = k_max_snapshot_dirs;
   const auto all = walk_owned(s, base->get(), options);
-  if (!all || !set_is_exact(*all, rows.data(), rows.data() + rows.size())) return {};
+  if (!all || !set_is_exact(s, *all, rows.data(), rows.data() + rows.size())) return {};
 
   std::vector<dir_row> dirs;
   for (const found& f : *all) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -66,6 +67,10 @@ struct output_scope {
   glob::matcher files_match, workspace_match;
   /// Project-relative directories of other projects strictly below this one: never reached by `files`.
   std::shared_ptr<const std::vector<std::string>> nested;    ///< sorted; may be null
+  /// The task adds to what a dependency left (cache.md 11): it owns its recorded rows and nothing that its globs match besides.
+  bool additive = false;
+  /// Rows that a dependant added in this checkout: no strays. Sorted; may be null.
+  std::shared_ptr<const std::vector<std::pair<cache::space, std::string>>> tolerated;
   bool declares_any() const noexcept { return !files.empty() || !workspace_files.empty(); }
 };
 

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cache/owned_walk.hpp"
 #include "cache/row_blobs.hpp"
+#include "cache/stamps.hpp"
 #include "cache/tree_access.hpp"
 
 namespace vx::cache {
@@ -97,7 +98,13 @@ class root_check {
 }  // namespace
 
 result<std::vector<output_row>> list_outputs(const output_scope& scope) {
-  std::vector<output_row> rows;
+  VX_TRY_LET(stamped_outputs all, list_stamped(scope));
+  return std::move(all.rows);
+}
+
+result<stamped_outputs> list_stamped(const output_scope& scope) {
+  stamped_outputs out;
+  std::vector<output_row>& rows = out.rows;
   for (const space which : {space::project, space::workspace}) {
     const scope_space s(scope, which);
     if (!s.declares_any()) continue;
@@ -119,9 +126,10 @@ result<std::vector<output_row>> list_outputs(const output_scope& scope) {
         r.target = std::move(*target);
       }
       rows.push_back(std::move(r));
+      out.stamps.push_back(stamp_of(f.st));
     }
   }
-  return rows;
+  return out;
 }
 
 bool matched_nothing(const output_scope& scope, const std::vector<output_row>& rows) {

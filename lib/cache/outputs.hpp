@@ -15,6 +15,21 @@ namespace vx::cache {
 /// stored (fifo, socket, device) is listed with kind 'x'. Failure: an unreadable directory.
 result<std::vector<output_row>> list_outputs(const output_scope& scope);
 
+/// The same with the stamps of this moment.
+struct stamped_outputs {
+  std::vector<output_row> rows;
+  std::vector<output_stamp> stamps;
+};
+result<stamped_outputs> list_stamped(const output_scope& scope);
+/// What a command that found `before` left of its own: what is new or has another stamp (directories: another mode).
+std::vector<output_row> added_outputs(const stamped_outputs& before, const stamped_outputs& after);
+/// The root-relative path of something found that is gone; "" = nothing.
+std::string removed_output(const output_scope& scope, const stamped_outputs& before, const stamped_outputs& after);
+/// The rows that still are what was placed.
+std::vector<output_row> still_placed(const output_scope& scope, const stamped_outputs& placed);
+/// Removes them and the directories they leave empty, but for what `keep` names (sorted as rows are). Returns root-relative paths.
+result<std::vector<std::string>> clean_rows(const output_scope& scope, const std::vector<output_row>& rows, const std::vector<output_row>& keep);
+
 /// True when the declaration is not empty and `rows` holds nothing but directories a wildcard is rooted at (which a clean keeps):
 /// the moment, at a save and at each hit, for "outputs matched no files".
 bool matched_nothing(const output_scope& scope, const std::vector<output_row>& rows);

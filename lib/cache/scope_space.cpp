@@ -111,6 +111,15 @@ bool scope_space::enters(std::string_view dir) const noexcept {
   return match_->may_match_below(dir);
 }
 
+bool scope_space::tolerates(const std::string& path) const noexcept {
+  if (scope_.tolerated == nullptr) return false;
+  const auto& all = *scope_.tolerated;
+  const auto at = std::lower_bound(all.begin(), all.end(), path, [&](const auto& row, const std::string& p) {
+    return row.first != which_ ? row.first < which_ : row.second < p;
+  });
+  return at != all.end() && at->first == which_ && at->second == path;
+}
+
 bool scope_space::is_wildcard_root(std::string_view path) const noexcept {
   return std::any_of(match_->positives().begin(), match_->positives().end(),
                      [&](const glob::pattern& p) { return p.prefix == path && is_subtree(p); });

@@ -38,6 +38,8 @@ class scope_space {
     bool subtree = false;                    ///< P of `P/**`
   };
   const std::vector<root>& roots() const noexcept { return roots_; }
+  /// A dependant of the task put it there: it is no stray.
+  bool tolerates(const std::string& path) const noexcept;
   /// P of a declared `P/**`: kept by the clean.
   bool is_wildcard_root(std::string_view path) const noexcept;
   /// Only literals and `P/**` with a real P: a directory snapshot can prove the set.

@@ -72,7 +72,8 @@ class space_swap {
 
   /// `may_stay`: a directory that still holds what is not ours.
   status remove(found& f, bool dir, bool may_stay) {
-    if (mutated("keep-strays") && row_at(f.path) == nullptr) return {};
+    const bool stray = row_at(f.path) == nullptr;
+    if (stray && (mutated("keep-strays") || q_.scope->additive || scope_.tolerates(f.path))) return {};
     const auto parent = parents_->of(f.path);
     if (!parent) return parent.error().sys == ENOENT ? status{} : trouble(parent.error().sys, f.path);
     const status done = fs::unlink_at(*parent, std::string(path::base_name(f.path)), dir);
@@ -210,6 +211,11 @@ class space_swap {
     }
     for (const found& f : existing_) {
       if (f.kind != fs::kind::dir || row_at(f.path) != nullptr || !rows_below(f.path)) continue;
+      if (q_.scope->additive) {
+        // A directory of the dependency, opened on the way: as it was.
+        if (f.unlocked) modes.emplace_back(f.path, static_cast<std::uint16_t>(f.st.mode & 0777));
+        continue;
+      }
       if ((f.st.mode & 0777) != 0755) modes.emplace_back(f.path, std::uint16_t{0755});
     }
     std::sort(modes.rbegin(), modes.rend());

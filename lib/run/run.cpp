@@ -13,6 +13,7 @@
 #include "run/history.hpp"
 #include "run/prepare.hpp"
 #include "run/records.hpp"
+#include "run/additive.hpp"
 #include "run/run_lock.hpp"
 #include "run/state.hpp"
 
@@ -115,6 +116,7 @@ struct active_run::impl {
     context = out->active() || !p->tasks.empty() ? read_context(*p) : run_context{};
     if (out->active()) out->event(run_start_record(*s, context, real_tasks(false), real_tasks(true)));
     s->judged = judge_stability(*p);
+    prepare_additive(*s);
     s->keys.set_late_probes(s->judged.late_probes);
     run_early_pass(*s);
     coordinator graph(*s);

@@ -19,6 +19,8 @@ class judge {
     out_.stable.assign(n_, true);
     out_.tier_allowed.assign(n_, true);
     out_.shares_outputs.assign(n_, false);
+    out_.adds_to.resize(n_);
+    out_.added_by.resize(n_);
     out_.late_probes.assign(n_, false);
   }
 
@@ -128,36 +130,69 @@ class judge {
     const workspace::workspace_config& rules = p_.ws().settings;
     if (rules.upfront_keys && rules.exclusive_outputs) return;
     std::map<std::uint32_t, std::vector<std::uint32_t>> writers;
-    for (std::uint32_t i = 0; i < n_; ++i)
-      if (p_.tasks[i].scope != nullptr && p_.tasks[i].scope->declares_any()) writers[project(i)].push_back(i);
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < n_; ++i) {
+      if (p_.tasks[i].scope == nullptr || !p_.tasks[i].scope->declares_any()) continue;
+      writers[project(i)].push_back(i);
+      all.push_back(i);
+    }
+    for (const auto& [owner, nodes] : writers)
+      for (std::uint32_t reader = 0; reader < n_; ++reader)
+        for (const std::uint32_t w : nodes)
+          if (w != reader && project(reader) == owner && p_.tasks[reader].selector != nullptr && !mutated("no-clause-1") && meets_inputs(w, reader))
+            out_.stable[reader] = false;
+    shared_outputs(all);
+  }
+
+  /// With rules.exclusiveOutputs on, only what is merely possible gets here: what is proven was refused when the graph was built.
+  void shared_outputs(const std::vector<std::uint32_t>& writers) {
+    if (mutated("no-clause-2")) return;
     std::vector<std::uint32_t> barred;
-    for (const auto& [owner, nodes] : writers) {
-      for (std::uint32_t reader = 0; reader < n_; ++reader) {
-        if (project(reader) != owner || p_.tasks[reader].selector == nullptr) continue;
-        for (const std::uint32_t w : nodes) {
-          if (w == reader) continue;
-          if (!mutated("no-clause-1") && meets_inputs(w, reader)) out_.stable[reader] = false;
-          if (!shares(w, reader) || mutated("no-clause-2")) continue;
-          out_.stable[reader] = false;
-          out_.shares_outputs[reader] = true;
-          barred.push_back(reader);
+    std::vector<std::vector<glob::pattern>> made(n_);
+    for (const std::uint32_t w : writers) made[w] = at_root(w);
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      for (std::size_t k = i + 1; k < writers.size(); ++k) {
+        const std::uint32_t a = writers[i], b = writers[k];
+        const bool near = project(a) == project(b) || !config(a).output_workspace_files.empty() || !config(b).output_workspace_files.empty();
+        if (!near || !meet(made[a], made[b])) continue;
+        for (const std::uint32_t w : {a, b}) {
+          out_.stable[w] = false;
+          barred.push_back(w);
         }
+        if (!p_.ws().settings.exclusive_outputs) share(a, b);
       }
     }
     bar_with_dependants(barred);
   }
 
-  bool meets_inputs(std::uint32_t writer, std::uint32_t reader) const {
-    for (const glob::pattern& w : p_.tasks[writer].scope->files_match.positives())
-      for (const glob::pattern& r : p_.tasks[reader].selector->files.positives())
-        if (glob::may_meet(w, r)) return true;
+  /// The one that depends on the other adds to its outputs; without an order neither can be told from the other.
+  void share(std::uint32_t a, std::uint32_t b) {
+    if (closure_of(b, false)[a]) std::swap(a, b);
+    if (closure_of(a, false)[b]) {
+      out_.adds_to[a].push_back(b);
+      out_.added_by[b].push_back(a);
+    } else {
+      out_.shares_outputs[a] = out_.shares_outputs[b] = true;
+    }
+  }
+
+  std::vector<glob::pattern> at_root(std::uint32_t node) const {
+    const cache::output_scope& s = *p_.tasks[node].scope;
+    std::vector<glob::pattern> out = s.workspace_match.positives();
+    for (const glob::pattern& p : s.files_match.positives()) out.push_back(glob::rebase(s.project_dir, p));
+    return out;
+  }
+
+  static bool meet(const std::vector<glob::pattern>& a, const std::vector<glob::pattern>& b) {
+    for (const glob::pattern& x : a)
+      for (const glob::pattern& y : b)
+        if (glob::may_meet(x, y)) return true;
     return false;
   }
 
-  bool shares(std::uint32_t writer, std::uint32_t reader) const {
-    if (p_.tasks[reader].scope == nullptr) return false;
+  bool meets_inputs(std::uint32_t writer, std::uint32_t reader) const {
     for (const glob::pattern& w : p_.tasks[writer].scope->files_match.positives())
-      for (const glob::pattern& r : p_.tasks[reader].scope->files_match.positives())
+      for (const glob::pattern& r : p_.tasks[reader].selector->files.positives())
         if (glob::may_meet(w, r)) return true;
     return false;
   }

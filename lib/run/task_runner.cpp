@@ -123,7 +123,8 @@ std::optional<task_outcome> task_runner::try_hit(std::uint32_t node) {
   bool current = !s_.p.tasks[node].scope->declares_any();
   if (!current) {
     const auto known = s_.p.index->current_many({key});
-    current = known[0] && cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
+    const additive_task adds(s_, node);
+    current = known[0] && (!adds.is() || adds.placed(key)) && cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
   }
   return finish_restore(node, *found, current);
 }
@@ -145,6 +146,13 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   out.status = task_status::cache_hit;
   out.restored = false;
   fill_stored(out, hit.entry);
+  additive_task adds(s_, node);
+  if (!current && adds.is()) {
+    if (const status cleaned = adds.clean(hit.outputs); !cleaned) {
+      fail_unrun(node, out, cleaned.error().message);
+      return out;
+    }
+  }
   if (!current) {
     cache::restore_result r = s_.p.store->restore(hit, *t.scope, s_.p.h->root + "/.vx/stage");
     switch (r.how) {
@@ -163,6 +171,7 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
       case cache::restore_result::outcome::restored:
         out.restored = true;
         s_.p.index->put_stamps(hit.entry.key, r.stamps);
+        if (adds.is()) adds.record(hit.entry.key, hit.outputs, r.stamps);
         s_.p.facts->forget_paths(r.touched);
         break;
     }
@@ -172,7 +181,7 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   out.wall_end_ns = out.wall_start_ns + out.duration_ns;
   if (out.status == task_status::failed) return out;
   // Nearly every entry begins with a file: the question costs nothing then.
-  if (!mutated("mute-hit") && (hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
+  if (!adds.is() && !mutated("mute-hit") && (hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
   if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
   const std::lock_guard lock(s_.ends_mutex);
   s_.used.push_back(hit.entry.key);
@@ -225,7 +234,8 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   if (s_.keys.known(node)) out.key = s_.keys.at(node).key;
   out.no_cache = !t.config->has_cache || (!s_.p.may_read(node) && !s_.p.may_write(node));
   const bool saves = s_.p.may_write(node) && s_.p.request.policy.local_write && !s_.judged.shares_outputs[node];
-  const bool cleans = saves && t.scope->declares_any();
+  additive_task adds(s_, node);
+  const bool cleans = saves && t.scope->declares_any() && !adds.is();
   const auto finished = [&]() -> ended_task& {
     out.duration_ns = s_.since_start_ns() - *out.mono_start_ns;
     out.mono_end_ns = s_.since_start_ns();
@@ -243,6 +253,17 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
     }
   }
   if (cleans && !clean(node, out)) return std::move(finished());
+  std::optional<additive_task::found> found;
+  if (saves && adds.is()) {
+    // Of an earlier state of its own only what it recorded goes; what else its globs match is the dependency's.
+    const status cleaned = adds.clean({});
+    auto looked = cleaned ? adds.look() : result<additive_task::found>(fail(cleaned.error()));
+    if (!looked) {
+      fail_unrun(node, out, looked.error().message);
+      return std::move(finished());
+    }
+    found = std::move(*looked);
+  }
   if (s_.keys.at(node).matched_nothing)
     say(node, level::warning, s_.p.graph.nodes[node].id + ": cache.inputs matched no files (" + joined(t.config->input_files) + ")");
 
@@ -262,7 +283,7 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   if (s_.cancel.requested() && out.status == task_status::success && !mutated("signalled-passes")) out.status = task_status::aborted;
   if (!t.config->has_cache) after_uncached(node);
   watch_fingerprint(node);
-  if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, log, end);
+  if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, found ? &*found : nullptr, log, end);
   if (!end.save && out.status != task_status::aborted) keep_inputs(node, described);
   if (out.status != task_status::success) {
     s_.unkeyed[node] = 1;
@@ -319,8 +340,8 @@ std::string_view task_runner::reason_not_to_save(std::uint32_t node, bool tainte
   return {};
 }
 
-void task_runner::after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described, attempt_log& log,
-                                ended_task& end) {
+void task_runner::after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described,
+                                const additive_task::found* found, attempt_log& log, ended_task& end) {
   const task_info& t = s_.p.tasks[node];
   const std::string& id = s_.p.graph.nodes[node].id;
   end.outcome.withheld = reason_not_to_save(node, tainted, described);
@@ -332,7 +353,8 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
     const auto how = strategy == workspace::stability_strategy::mutable_ ? inputs::facts::strictness::mutable_ : inputs::facts::strictness::immutable;
     moved = s_.p.facts->moved(*t.selector, *described, how);
   }
-  result<std::vector<cache::output_row>> rows = cache::list_outputs(*t.scope);
+  result<cache::stamped_outputs> left = cache::list_stamped(*t.scope);
+  result<std::vector<cache::output_row>> rows = left ? left->rows : result<std::vector<cache::output_row>>(fail(left.error()));
   forget_outputs(node, rows);
   if (moved) {
     end.outcome.withheld = "inputs-moved";
@@ -357,6 +379,7 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
     return;
   }
   if (cache::matched_nothing(*t.scope, *rows)) warn_unmatched_outputs(node);
+  if (found != nullptr && !owns_what_it_added(node, *found, *left, *rows, end.outcome)) return;
   save_job job;
   job.node = node;
   job.request.key = s_.keys.at(node).key;
@@ -371,6 +394,22 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   job.request.components = s_.keys.explain(node, described->files, s_.p.store->salt());
   job.listing = std::move(*rows);
   end.save = std::move(job);
+}
+
+/// Narrows the listing to what an additive task added or changed. False: it can't be said, or it took away what it found; nothing is saved.
+bool task_runner::owns_what_it_added(std::uint32_t node, const additive_task::found& found, const cache::stamped_outputs& left,
+                                     std::vector<cache::output_row>& rows, task_outcome& out) {
+  const std::string removed = cache::removed_output(*s_.p.tasks[node].scope, found.outputs, left);
+  if (removed.empty() && found.certain) {
+    rows = cache::added_outputs(found.outputs, left);
+    return true;
+  }
+  out.withheld = removed.empty() ? "output-changing" : "removed-found-file";
+  say(node, level::warning, s_.p.graph.nodes[node].id + ": not cached: " +
+                                (removed.empty() ? "what it adds to the outputs of a dependency can't be told from what was there: the clock of the file system is too coarse"
+                                                 : text::escape(removed, true) + " of a dependency was there when it started and is gone"));
+  s_.unkeyed[node] = 1;
+  return false;
 }
 
 /// A result that is not saved leaves what its key was made of in the history, so that `vx why` can tell what moved.
@@ -430,6 +469,7 @@ void task_runner::save(save_job job) {
     out.artifact_bytes = saved.artifact_bytes;
     if (!saved.reason.empty()) say(job.node, level::notice, s_.p.graph.nodes[job.node].id + ": " + saved.reason);
     s_.p.index->put_stamps(job.request.key, saved.stamps);
+    if (additive_task adds(s_, job.node); adds.is()) adds.record(job.request.key, saved.outputs, saved.stamps);
     const std::lock_guard lock(s_.ends_mutex);
     if (job.request.scope->declares_any()) {
       cache::lookup_result placed;

@@ -9,6 +9,7 @@
 
 #include "cache/store.hpp"
 #include "exec/capture.hpp"
+#include "run/additive.hpp"
 #include "run/state.hpp"
 
 namespace vx::run {
@@ -52,7 +53,10 @@ class task_runner {
   ended_task miss(std::uint32_t node, bool tainted);
   bool clean(std::uint32_t node, task_outcome& out);
   exec::spawn_result attempts(std::uint32_t node, bool cleans, attempt_log& log, task_outcome& out);
-  void after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described, attempt_log& log, ended_task& end);
+  void after_success(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described,
+                     const additive_task::found* found, attempt_log& log, ended_task& end);
+  bool owns_what_it_added(std::uint32_t node, const additive_task::found& found, const cache::stamped_outputs& left,
+                          std::vector<cache::output_row>& rows, task_outcome& out);
   std::string_view reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described);
   void keep_inputs(std::uint32_t node, const std::optional<inputs::facts::description>& described);
   void keep_inputs(std::uint32_t node, std::vector<key::component> components);

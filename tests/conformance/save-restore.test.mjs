@@ -372,7 +372,7 @@ rule(115, 'Overlapping outputs flip files between runs', {
 });
 
 rule(116, 'Additive: removal undone by a hit, same-size rewrite lost, workspace additions cleaned by glob', {
-  law: 'tasks that share outputs are never stored and never restored', breaks: 'let them hit', mutation: 'no-clause-2',
+  law: 'stamps say what a dependant added; only that is stored and cleaned, and a run that removes what it found stores nothing', breaks: 'take its globs for its own', mutation: 'no-clause-2',
 }, () => {
   const ws = monorepo({
     a: { tasks: {
@@ -388,6 +388,17 @@ rule(116, 'Additive: removal undone by a hit, same-size rewrite lost, workspace 
   wipe(ws);
   ws.run(['a#build']);
   want('B');
+  // Without the removal it is stored, and comes back over what the other has restored.
+  ws.config('a', (c) => (c.tasks.build.exec.command = 'printf bb > dist/same; cp src/x dist/added'));
+  const all = (text) => assert.deepEqual([ws.list(`${A}/dist`), dist(ws), dist(ws, 'added'), dist(ws, 'same')], [['added', 'gone', 'same', 'x'], text, text, 'bb']);
+  for (const text of ['A', 'B']) {
+    ws.write(`${A}/src/x`, text);
+    ws.run(['a#build']);
+    all(text);
+  }
+  wipe(ws);
+  assert.equal(build(ws), RESTORED);
+  all('B');
 });
 
 rule(118, 'Link inside a read grant, or a planted output link, pulls in a foreign file', {
