@@ -228,25 +228,9 @@ json::object entry_document(const cache::entry& e) {
 }
 
 json::object stats_document(const std::string& dir, const store::statistics& s) {
-  constexpr std::int64_t k_ms = 1'000'000;
-  json::object orphans, doc;
-  orphans.add("artifacts", s.orphan_artifacts);
-  orphans.add("bytes", s.orphan_bytes);
-  json::array projects, bad;
-  for (const auto& [name, figures] : s.projects) {
-    json::object p;
-    p.add("name", text::escape(name));
-    p.add("entries", figures.first);
-    p.add("bytes", figures.second);
-    projects.emplace_back(std::move(p));
-  }
-  for (const std::string& name : s.bad_files) bad.emplace_back(text::escape(name));
-  doc.add("cacheDir", text::escape(dir));
-  doc.add("entries", s.entries);
-  doc.add("bytes", s.bytes);
-  doc.add("oldestUse", s.oldest_use_ns ? json::value(*s.oldest_use_ns / k_ms) : json::value());
-  doc.add("orphans", std::move(orphans));
-  doc.add("projects", std::move(projects));
+  json::object doc = run::stats_object(dir, s);
+  json::array bad;
+  for (const std::string& name : s.bad_files) bad.emplace_back(name);
   doc.add("badFiles", std::move(bad));
   return doc;
 }

@@ -94,6 +94,27 @@ json::object prune_object(bool dry_run, const cache::store::prune_report& report
   return o;
 }
 
+json::object stats_object(const std::string& dir, const cache::store::statistics& stats) {
+  json::object orphans, o;
+  orphans.add("artifacts", stats.orphan_artifacts);
+  orphans.add("bytes", stats.orphan_bytes);
+  json::array projects;
+  for (const auto& [name, figures] : stats.projects) {
+    json::object one;
+    one.add("project", name);
+    one.add("entries", figures.first);
+    one.add("bytes", figures.second);
+    projects.emplace_back(std::move(one));
+  }
+  o.add("cacheDir", dir);
+  o.add("entries", stats.entries);
+  o.add("bytes", stats.bytes);
+  o.add("oldestUse", stats.oldest_use_ns ? json::value(*stats.oldest_use_ns / 1'000'000) : json::value(nullptr));
+  o.add("orphans", std::move(orphans));
+  o.add("projects", std::move(projects));
+  return o;
+}
+
 std::string_view source_word(cache::store_source s) noexcept {
   switch (s) {
     case cache::store_source::flag:
@@ -158,28 +179,11 @@ result<json::value> cache_stats(std::shared_ptr<const host> h, const std::option
   VX_TRY_LET(const std::unique_ptr<recorded> r, open_recorded(std::move(h), {cache_dir, false}, cancel));
   VX_TRY_LET(const cache::store::statistics stats, r->store->stats());
   const auto& limits = r->settings.cache_retention;
-  json::object o;
-  o.add("cacheDir", r->location.dir);
+  json::object o = stats_object(r->location.dir, stats);
   o.add("cacheSource", source_word(r->location.source));
-  o.add("entries", stats.entries);
-  o.add("bytes", stats.bytes);
   o.add("maxBytes", or_null(limits.max_bytes));
   o.add("olderThanMs", or_null(limits.older_than_ms));
-  o.add("oldestUse", stats.oldest_use_ns ? json::value(*stats.oldest_use_ns / 1'000'000) : json::value(nullptr));
-  json::object orphans;
-  orphans.add("artifacts", stats.orphan_artifacts);
-  orphans.add("bytes", stats.orphan_bytes);
-  o.add("orphans", std::move(orphans));
   add_day(o, *r);
-  json::array projects;
-  for (const auto& [name, figures] : stats.projects) {
-    json::object one;
-    one.add("project", name);
-    one.add("entries", figures.first);
-    one.add("bytes", figures.second);
-    projects.emplace_back(std::move(one));
-  }
-  o.add("projects", std::move(projects));
   return wrap(std::move(o), r->notices);
 }
 

@@ -33,6 +33,9 @@ result<json::value> prune_cache(std::shared_ptr<const host> h, const prune_reque
 /// What was, or would be, removed: the document of cli.md 12.
 json::object prune_object(bool dry_run, const cache::store::prune_report& report);
 
+/// What a store holds: the part of the stats document that needs no workspace.
+json::object stats_object(const std::string& dir, const cache::store::statistics& stats);
+
 /// Not less than one of each; the failure says what is wrong.
 result<cache::store::retention> parse_bounds(const prune_request& request);
 

@@ -419,7 +419,7 @@ static void housekeeping(const char *root) {
   CHECK_FAILS(vx_cache_lookup_many(cache, keys, 2, NULL, &err_), VX_E_INVALID);
   CHECK_FAILS(vx_cache_lookup_many(NULL, keys, 2, found, &err_), VX_E_INVALID);
   CHECK_OK(vx_cache_stats(cache, &json, &err_));
-  CHECK(strstr(json.data, "\"entries\":3,") != NULL && strstr(json.data, "{\"name\":\"a\",\"entries\":1,") != NULL);
+  CHECK(strstr(json.data, "\"entries\":3,") != NULL && strstr(json.data, "{\"project\":\"a\",\"entries\":1,") != NULL);
   vx_buf_dispose(&json);
   CHECK_FAILS(vx_cache_stats(cache, NULL, &err_), VX_E_INVALID);
   CHECK_FAILS(vx_cache_stats(NULL, &json, &err_), VX_E_INVALID);

@@ -144,7 +144,7 @@ typedef struct vx_prune {
 /* Removes by the policy, at least one rule of it: {"dryRun", "evicted", "bytesFreed", "orphans", "orphanBytes"}. Safe beside other users of the
    store. `json` may be NULL. Fails with: INVALID, UNSUPPORTED, IO. Since 0.1. */
 VX_API vx_status vx_cache_prune(vx_cache *cache, const vx_prune *policy, vx_buf *json, vx_error **err);
-/* {"cacheDir", "entries", "bytes", "oldestUse" (ms)|null, "orphans": {"artifacts", "bytes"}, "projects": [{"name", "entries", "bytes"}], "badFiles"}.
+/* {"cacheDir", "entries", "bytes", "oldestUse" (ms)|null, "orphans": {"artifacts", "bytes"}, "projects": [{"project", "entries", "bytes"}], "badFiles"}.
    Reads only. Dispose the buffer. Fails with: INVALID, IO. Since 0.1. */
 VX_API vx_status vx_cache_stats(vx_cache *cache, vx_buf *json, vx_error **err);
 
