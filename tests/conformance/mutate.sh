@@ -1,13 +1,15 @@
 #!/bin/sh
 # mutate.sh [SWITCH...]: switches rules off one at a time and demands that the tests which name the switch fail. Needs a build that knows
-# the switches: meson setup build-mutations --buildtype=release -Dmutations=true && ninja -C build-mutations bindings/cli/vx
+# the switches and helper programs built against it:
+#   meson setup build-mutations --buildtype=release -Dmutations=true
+#   ninja -C build-mutations bindings/cli/vx tests/conformance/conformance-{platform,forge,lock} tests/conformance/libconformance-shim.so
 #   VX_BIN        that build's vx (default build-mutations/bindings/cli/vx)
-#   VX_BUILD_DIR  where the helper programs are (default build)
+#   VX_BUILD_DIR  that build (default build-mutations): the program that stands for another platform links the library
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 cd "$root" || exit 99
 VX_BIN=${VX_BIN:-$root/build-mutations/bindings/cli/vx}
-VX_BUILD_DIR=${VX_BUILD_DIR:-$root/build}
+VX_BUILD_DIR=${VX_BUILD_DIR:-$root/build-mutations}
 export VX_BIN VX_BUILD_DIR
 
 # "SWITCH FILE NUMBER,NUMBER..." a line
@@ -28,15 +30,16 @@ red=0
 green=0
 total=0
 list=$(mktemp)
+tap=$(mktemp)
 table > "$list"
 while read -r switch file numbers; do
   [ $# -eq 0 ] || case " $* " in *" $switch "*) ;; *) continue ;; esac
   for number in $(echo "$numbers" | tr ',' ' '); do
     total=$((total + 1))
-    if VX_MUTATION=$switch VX_RULES=$number node --test "tests/conformance/$file" > build/mutation.tap 2>&1 < /dev/null; then
+    if VX_MUTATION=$switch VX_RULES=$number node --test "tests/conformance/$file" > "$tap" 2>&1 < /dev/null; then
       green=$((green + 1))
       echo "GREEN  $number  $switch: the test does not see that the rule is gone"
-    elif grep -q "^not ok" build/mutation.tap; then
+    elif grep -q "^not ok" "$tap"; then
       red=$((red + 1))
       echo "red    $number  $switch"
     else
@@ -45,6 +48,6 @@ while read -r switch file numbers; do
     fi
   done
 done < "$list"
-rm -f "$list"
+rm -f "$list" "$tap"
 echo "$red of $total red"
 [ "$green" = 0 ] && [ "$total" -gt 0 ]
