@@ -20,11 +20,19 @@ done
 cat >"$work/one.sh" <<'EOF'
 # one.sh SOURCE: silent when it compiles.
 object=$CROSS_WORK/$$.o
-$CROSS_CXX -std=c++20 -w -Ilib -Icapi/include -Ibindings -isystem "$CROSS_WORK/include" -DFMT_HEADER_ONLY=1 -DBOOST_ALL_NO_LIB \
+$CROSS_CXX -std=c++20 -w -Ilib -Icapi/include -Ibindings -isystem "$CROSS_WORK/include" $CROSS_NODE -DFMT_HEADER_ONLY=1 -DBOOST_ALL_NO_LIB \
   -D_FILE_OFFSET_BITS=64 -DVX_VERSION_TEXT='"0"' -c -o "$object" "$1" 2>"$object.log" || { echo "$1"; cat "$object.log"; rm -f "$object.log"; exit 1; }
 rm -f "$object" "$object.log"
 EOF
-export CROSS_CXX="$*" CROSS_WORK="$work"
-git ls-files --cached --others --exclude-standard -- 'lib/*.cpp' 'capi/src/*.cpp' 'bindings/cli/*.cpp' | grep -v "_$other\.cpp\$" |
+# The addon compiles where its headers are.
+addon=''
+CROSS_NODE=''
+if [ -d bindings/node/node_modules ]; then
+  addon='bindings/node/*.cpp'
+  CROSS_NODE="-isystem bindings/node/node_modules/node-addon-api -isystem bindings/node/node_modules/node-api-headers/include -DNAPI_VERSION=8
+    -DNAPI_CPP_EXCEPTIONS -DNODE_ADDON_API_CPP_EXCEPTIONS_ALL"
+fi
+export CROSS_CXX="$*" CROSS_WORK="$work" CROSS_NODE
+git ls-files --cached --others --exclude-standard -- 'lib/*.cpp' 'capi/src/*.cpp' 'bindings/cli/*.cpp' ${addon:+"$addon"} | grep -v "_$other\.cpp\$" |
   xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" sh "$work/one.sh"
 echo "$target: every source compiles"

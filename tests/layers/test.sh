@@ -5,7 +5,7 @@ cd "$1" || exit 99
 here=tests/layers
 
 check() { # check DIR: the includes of the tree below DIR
-  (cd "$1" && find lib capi bindings/cli -name '*.hpp' -o -name '*.cpp' -o -name '*.h' |
+  (cd "$1" && find lib capi bindings -name node_modules -prune -o \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) -print |
     LC_ALL=C sort | xargs awk -v table="$2" -f "$3" "$2")
 }
 

@@ -1,0 +1,9 @@
+#include <unistd.h>
+
+#include "values.hpp"
+
+namespace vx::node {
+
+char** environment_block() { return environ; }
+
+}  // namespace vx::node
