@@ -26,6 +26,11 @@ cache_state::~cache_state() {
   if (index) index->flush();
 }
 
+void cache_state::note(const std::string& line) {
+  const std::lock_guard lock(mutex);
+  notices += line + "\n";
+}
+
 namespace {
 
 using cache::output_row;
@@ -67,10 +72,7 @@ result<std::shared_ptr<cache_state>> open(const char* dir, const vx_cache_option
   }
   const environment env = o.envp == nullptr ? environment::of_process() : environment::of_pairs(o.envp);
   VX_TRY_LET(const cache::store_location where, locate(dir, *state, env));
-  const auto notice = [s = state.get()](const std::string& line) {
-    const std::lock_guard lock(s->mutex);
-    s->notices += line + "\n";
-  };
+  const auto notice = [s = state.get()](const std::string& line) { s->note(line); };
   const bool create = (o.flags & VX_CACHE_READ_ONLY) == 0;
   cache::open_options options;
   options.create = create;
@@ -124,11 +126,9 @@ result<bool> restore(const vx_entry& entry, const output_scope& scope) {
       if (ours) state.index->put_stamps(key, r.stamps);
       mark_used(entry);
       return true;
-    case how::missing: {
-      const std::lock_guard lock(state.mutex);
-      state.notices += "cache: " + r.reason + "\n";
+    case how::missing:
+      state.note("cache: " + r.reason);
       return false;
-    }
     case how::refused:
     case how::tree_error:
       break;
@@ -186,11 +186,21 @@ status save(cache_state& state, const digest128& key, const vx_save& s) {
   using how = cache::save_result::outcome;
   if (saved.how != how::saved) return fail(saved.how == how::store_error ? errc::IO : errc::REFUSED, saved.reason);
   if (state.index && state.root == scope.root) state.index->put_stamps(key, saved.stamps);
-  if (!saved.reason.empty()) {
-    const std::lock_guard lock(state.mutex);
-    state.notices += "cache: " + saved.reason + "\n";
-  }
+  if (!saved.reason.empty()) state.note("cache: " + saved.reason);
+  state.layers.put(*state.store, key, [&](const std::string& line) { state.note(line); });
   return {};
+}
+
+/// The store, then an artifact that has no row, then the layers.
+std::optional<cache::lookup_result> look_up(cache_state& state, const digest128& key, const subject& who,
+                                            const output_scope* scope) {
+  store& in = *state.store;
+  std::optional<cache::lookup_result> found = in.lookup(key);
+  if (found || scope == nullptr) return found;
+  if (in.artifact_present(key)) found = in.adopt(key, who.project, who.task, *scope);
+  if (found) return found;
+  const auto note = [&](const std::string& line) { state.note(line); };
+  return state.layers.fetch(in, key, who.project, who.task, *scope, note) ? in.lookup(key) : std::nullopt;
 }
 
 result<json::object> explain(cache_state& state, const key::builder& key) {
@@ -318,13 +328,8 @@ vx_status vx_cache_lookup(vx_cache* cache, const vx_digest* key, const char* sub
     if (outputs != nullptr) {
       VX_TRY_LET(scope, vx::capi::read_outputs(outputs));
     }
-    vx::cache::store& store = *cache->state->store;
-    const vx::digest128 wanted = vx::capi::from_c(*key);
-    std::optional<vx::cache::lookup_result> found = store.lookup(wanted);
-    if (!found && scope && store.artifact_present(wanted)) {
-      const vx::capi::subject who(subject == nullptr ? "" : subject);
-      found = store.adopt(wanted, who.project, who.task, *scope);
-    }
+    const vx::capi::subject who(subject == nullptr ? "" : subject);
+    auto found = vx::capi::look_up(*cache->state, vx::capi::from_c(*key), who, scope ? &*scope : nullptr);
     *out = vx::capi::new_entry(cache->state, std::move(found));
     return {};
   });
@@ -349,7 +354,11 @@ vx_status vx_cache_lookup_many(vx_cache* cache, const vx_digest* keys, size_t co
 int32_t vx_cache_has(vx_cache* cache, const vx_digest* key) {
   int32_t has = 0;
   (void)guard(nullptr, [&]() -> vx::status {
-    if (cache != nullptr && key != nullptr && cache->state->store->lookup_many({vx::capi::from_c(*key)}, false)[0]) has = 1;
+    if (cache == nullptr || key == nullptr) return {};
+    vx::capi::cache_state& state = *cache->state;
+    const vx::digest128 wanted = vx::capi::from_c(*key);
+    const auto note = [&](const std::string& line) { state.note(line); };
+    if (state.store->lookup_many({wanted}, false)[0] || state.layers.has(wanted, note)) has = 1;
     return {};
   });
   return has;

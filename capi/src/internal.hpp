@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "base/threads.hpp"
 #include "cache/index.hpp"
+#include "cache/layer.hpp"
 #include "cache/store.hpp"
 #include "glob/glob.hpp"
 #include "key/builder.hpp"
@@ -46,10 +47,13 @@ struct cache_state {
   std::string root;  ///< real; "" = none
   std::unique_ptr<cache::store> store;
   std::unique_ptr<cache::index> index;  ///< null: no root
+  cache::layer_list layers;
   std::mutex mutex;                     ///< guards what follows
   std::string notices;                  ///< lines not yet taken
   std::vector<digest128> used;          ///< hits whose use is to be recorded
   ~cache_state();
+  /// A line for vx_cache_notices().
+  void note(const std::string& line);
 };
 
 }  // namespace vx::capi

@@ -11,6 +11,7 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "base/unique_fd.hpp"
 #include "cache/entry.hpp"
 #include "cache/index.hpp"
 
@@ -115,6 +116,9 @@ class store {
   /// An artifact from a descriptor: bounded while it is read, verified against the declaration, then placed and indexed as a save is.
   /// CORRUPT: it is not an artifact of this key, and nothing was placed.
   status import_artifact(const digest128& key, int fd, const std::string& project, const std::string& task, const output_scope& scope);
+
+  /// An empty file without a name in the store's directory, for an artifact on its way.
+  result<unique_fd> scratch_file();
 
   result<std::string> read_log(const entry& e);         ///< encoded log, from entry_logs or the artifact
   result<std::vector<key::component>> read_components(const entry& e);

@@ -43,6 +43,13 @@ status store::export_artifact(const digest128& key, int fd) {
   return {};
 }
 
+result<unique_fd> store::scratch_file() {
+  impl& m = *impl_;
+  if (m.mode != store_mode::read_write) return fail(errc::IO, m.where.dir + " cannot be written");
+  const temp_file unlinked(m.dir.get(), m.temp_name());
+  return fs::open_at(m.dir.get(), unlinked.name(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+}
+
 status store::import_artifact(const digest128& key, int fd, const std::string& project, const std::string& task,
                               const output_scope& scope) {
   impl& m = *impl_;

@@ -40,6 +40,27 @@ VX_API const void *vx_cache_salt(const vx_cache *cache);
 /* Lines for people about the store since the last call, each ended by a newline; often none (size 0). Dispose the buffer. Since 0.1. */
 VX_API vx_status vx_cache_notices(vx_cache *cache, vx_buf *lines, vx_error **err);
 
+/* A further place where artifacts are: a server, a table in memory. What a layer does wrong is a miss, never a failure: any other status than VX_OK
+   (and an artifact that is not good) gives a line in vx_cache_notices(), the first time of each layer. Calls come on the threads that call
+   vx_cache_*, several at once when those do, with no lock held; they must not throw or longjmp. NULL members are skipped. */
+typedef struct vx_cache_layer {
+  uint32_t size;    /* sizeof(vx_cache_layer) as the caller compiled it */
+  uint32_t flags;   /* none yet: 0 */
+  const char *name; /* what notices call it; copied; NULL: "of the host" */
+  /* *found = 1: it has the artifact. Asked by vx_cache_has(). */
+  vx_status (*has)(void *user_data, const vx_digest *key, int32_t *found);
+  /* Writes the artifact to fd and sets *found = 1; *found = 0: it has none. What was written is verified before it is taken in. */
+  vx_status (*get)(void *user_data, const vx_digest *key, int32_t fd, int32_t *found);
+  /* Keeps the `size` bytes that fd yields. */
+  vx_status (*put)(void *user_data, const vx_digest *key, int32_t fd, uint64_t size);
+} vx_cache_layer;
+#define VX_CACHE_LAYER_INIT { sizeof(vx_cache_layer), 0, NULL, NULL, NULL, NULL }
+/* Adds a layer behind the store and the layers before it. vx_cache_lookup() with `outputs` asks them in order after a miss, and takes what one gives
+   into the store; vx_cache_save() hands each what was stored, before it returns. A store that is only read asks none. `drop` (may be NULL) is
+   called exactly once with user_data, when the last handle of the cache goes, and also when this fails. Any thread. Fails with: INVALID,
+   UNSUPPORTED. Since 0.1. */
+VX_API vx_status vx_cache_add_layer(vx_cache *cache, const vx_cache_layer *layer, void *user_data, void (*drop)(void *user_data), vx_error **err);
+
 /* The files that a piece of work makes and owns. Lists are NULL-terminated; NULL is an empty one. An owned path that is not of the result is
    removed, by vx_outputs_clean() and by a restore: declare nothing that others write. A root that does not exist is IO in every call. */
 typedef struct vx_outputs {
@@ -62,12 +83,12 @@ VX_API vx_status vx_outputs_clean(const vx_outputs *outputs, vx_error **err);
 typedef struct vx_entry vx_entry;
 
 /* *out becomes the entry of `key`, or NULL: a miss. `outputs` and `subject` (may be NULL) let an artifact that the store has no row for (a
-   new database, a directory carried by a CI cache) be verified against the declaration and taken in. Fails with: INVALID, UNSUPPORTED,
-   CONFIG; never for the store's trouble, which is a miss. Free with vx_cache_entry_free(). Since 0.1. */
+   new database, a directory carried by a CI cache), and then what a layer gives, be verified against the declaration and taken in. Fails with:
+   INVALID, UNSUPPORTED, CONFIG; never for the store's trouble, which is a miss. Free with vx_cache_entry_free(). Since 0.1. */
 VX_API vx_status vx_cache_lookup(vx_cache *cache, const vx_digest *key, const char *subject, const vx_outputs *outputs, vx_entry **out, vx_error **err);
 /* Looks up `count` keys in one pass: out[i] becomes the entry of keys[i], or NULL. On failure all are NULL. Since 0.1. */
 VX_API vx_status vx_cache_lookup_many(vx_cache *cache, const vx_digest *keys, size_t count, vx_entry **out, vx_error **err);
-/* 1 when the store has the key; reads a row and a file's size, touches nothing. NULL: 0. Since 0.1. */
+/* 1 when the store has the key (reads a row and a file's size, touches nothing), or a layer says so. NULL: 0. Since 0.1. */
 VX_API int32_t vx_cache_has(vx_cache *cache, const vx_digest *key);
 VX_API void vx_cache_entry_free(vx_entry *entry); /* NULL is fine */
 
