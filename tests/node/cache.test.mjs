@@ -156,3 +156,71 @@ test('a store that only reads', async () => {
   await refusal(Cache.open({}), 'VX_E_INVALID');
   await refusal(at.cache.lookup('nonsense'), 'VX_E_INVALID');
 });
+
+/** A layer in memory that counts what it is asked. */
+const table = (more = {}) => {
+  const artifacts = new Map();
+  const asked = [];
+  return {
+    artifacts, asked, name: 'table',
+    has: async (key) => { asked.push('has'); return artifacts.has(key); },
+    get: async (key) => { asked.push('get'); return artifacts.get(key); },
+    put: async (key, artifact) => { asked.push('put'); artifacts.set(key, Buffer.from(artifact)); },
+    ...more,
+  };
+};
+const asLayer = ({ name, has, get, put }) => ({ name, has, get, put });
+
+test('a layer in JavaScript, behind two stores', async () => {
+  const layer = table();
+  const [from, to] = [await opened(), await opened()];
+  for (const { cache } of [from, to]) assert.equal(cache.addLayer(asLayer(layer)), cache);
+  const key = keyOf(from.cache, '1').finish();
+  assert.equal(await from.cache.lookup(key, { outputs: from.outputs }), null);
+  make(from);
+  await from.cache.save(key, { outputs: from.outputs });
+  assert.deepEqual([layer.asked, [...layer.artifacts.keys()]], [['get', 'put'], [key]]);
+  assert.deepEqual([await to.cache.has(key), await to.cache.lookup(key)], [true, null]);
+  const entry = await to.cache.lookup(key, { outputs: to.outputs, subject: 'p#build' });
+  assert.equal(await to.cache.restore(entry, to.outputs), true);
+  assert.equal(fs.readFileSync(to.dist('out'), 'utf8'), 'made\n');
+  assert.deepEqual(layer.asked, ['get', 'put', 'has', 'get']);
+  assert.deepEqual([...from.cache.notices(), ...to.cache.notices()], []);
+});
+
+test('a layer that rejects, throws or lies is a miss and one line; synchronous answers will do', async () => {
+  const key = keyOf(null, '1').finish();
+  const wrong = {
+    rejects: { get: async () => { throw new Error('no'); } }, throws: { get() { throw new Error('no'); } }, lies: { get: () => Buffer.from('rubbish') }, strings: { get: () => 'text' },
+  };
+  for (const [name, more] of Object.entries(wrong)) {
+    const at = await opened();
+    at.cache.addLayer({ name, ...more });
+    for (let i = 0; i < 2; i += 1) assert.equal(await at.cache.lookup(key, { outputs: at.outputs }), null, name);
+    const lines = at.cache.notices();
+    assert.equal(lines.length, 1, `${name}: ${lines}`);
+    assert.match(lines[0], new RegExp(`cache: layer ${name}: get failed`));
+  }
+  const at = await opened();
+  at.cache.addLayer({ has: () => true, get: () => null });
+  assert.deepEqual([await at.cache.has(key), await at.cache.lookup(key, { outputs: at.outputs }), at.cache.notices()], [true, null, []]);
+  assert.throws(() => at.cache.addLayer({ gets() {} }), { code: 'VX_E_INVALID' });
+  assert.throws(() => at.cache.addLayer({ get: 1 }), { code: 'VX_E_INVALID' });
+});
+
+test('layers that use caches themselves, more of them than there are threads', async () => {
+  const inner = await opened();
+  const key = keyOf(inner.cache, '1').finish();
+  make(inner);
+  await inner.cache.save(key, { outputs: inner.outputs });
+  const outer = await opened();
+  outer.cache.addLayer({ async get(k) {
+    if (!(await inner.cache.has(k))) return null;
+    const file = path.join(tempDir(), 'artifact');
+    await inner.cache.exportFile(k, file);
+    return fs.readFileSync(file);
+  } });
+  const entries = await Promise.all(Array.from({ length: 16 }, () => outer.cache.lookup(key, { outputs: outer.outputs })));
+  assert.equal(entries.every((e) => e !== null), true);
+  assert.deepEqual(outer.cache.notices(), []);
+});

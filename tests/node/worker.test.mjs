@@ -79,6 +79,15 @@ test('terminated while queries are on their way', async () => {
   }
 });
 
+test('terminated while a cache layer owes an answer', async () => {
+  const ws = single();
+  for (let i = 0; i < 5; i += 1) {
+    const { worker, message } = start('layer', ws, { store: path.join(ws.base, 'store') });
+    assert.equal(await message, 'going');
+    await worker.terminate();
+  }
+});
+
 test('several Workers at once, each with its own environment', async () => {
   const spaces = Array.from({ length: 3 }, () => single(cached('printf "%s" "$WHO" > out', { outputs: ['out'], exec: { env: { passThrough: ['WHO'] } } })));
   const workers = spaces.map((ws, i) => start('whole', ws, { store: path.join(ws.base, `store${i}`) }));

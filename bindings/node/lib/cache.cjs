@@ -8,6 +8,8 @@ const native = require('./native.cjs');
 const accesses = ['none', 'read', 'read-write'];
 const streams = [undefined, 'stdout', 'stderr'];
 
+const [, get, put] = [0, 1, 2];  // what a layer is asked: has, get, put
+
 const hexKey = /^[0-9a-f]{32}$/i;
 function key(value, name = 'key') {
   if (typeof value === 'string' && hexKey.test(value)) return value;
@@ -66,6 +68,18 @@ class Cache {
   }
   get salt() {
     return native.cacheSalt(this.#handle);
+  }
+  /** A further place of artifacts, behind the store and the layers before it. What it does wrong is a miss and a notice. */
+  addLayer(layer) {
+    const given = check.known(layer, 'layer', ['name', 'has', 'get', 'put']);
+    const deeds = ['has', 'get', 'put'].map((name) => check.callback(given[name], `layer.${name}`)?.bind(layer));
+    const name = given.name === undefined ? 'of JavaScript' : check.bytes(given.name, 'layer.name');
+    native.cacheAddLayer(this.#handle, name, ...deeds.map((deed) => deed !== undefined), (deed, key, bytes, token) => {
+      Promise.resolve(deed === put ? [key, bytes] : [key]).then((args) => deeds[deed](...args)).then(
+        (value) => native.layerReply(token, deed !== get || value instanceof Uint8Array || value === null || value === undefined, value),
+        () => native.layerReply(token, false));
+    });
+    return this;
   }
   /** Lines about the store since the last call. */
   notices() {

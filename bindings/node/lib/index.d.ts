@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 import type {
   CacheStatsDocument, InfoDocument, LastDocument, Plan, PruneDocument, RunEvent, RunRequest, ShowDocument, Summary, TaskList, WhyDocument,
 } from './documents.js';
@@ -282,6 +283,16 @@ export interface CacheOpenOptions {
   readonly readOnly?: boolean;
 }
 
+/** A further place of artifacts: a server, a table. Rejecting, or giving anything else, is a miss and a notice. */
+export interface CacheLayer {
+  /** What notices call it. */
+  readonly name?: string;
+  has?(key: string): boolean | Promise<boolean>;
+  /** The artifact as put() got it. */
+  get?(key: string): Uint8Array | null | undefined | Promise<Uint8Array | null | undefined>;
+  put?(key: string, artifact: Uint8Array): unknown;
+}
+
 /** A store of finished work, by key. Trouble of the store is a miss and a notice, never a failed lookup. */
 export class Cache implements AsyncDisposable {
   private constructor();
@@ -291,6 +302,8 @@ export class Cache implements AsyncDisposable {
   readonly dir: string;
   readonly access: 'none' | 'read' | 'read-write';
   readonly salt: Uint8Array;
+  /** Behind the store and the layers before it: asked by lookup() with `outputs` and by has(), handed what save() stored. */
+  addLayer(layer: CacheLayer): this;
   /** Lines for people since the last call. */
   notices(): string[];
   /** With `outputs`, an artifact that the store has no row for can be verified and taken in. */

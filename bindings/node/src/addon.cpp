@@ -13,6 +13,7 @@ static Napi::Object start_vx(Napi::Env env, Napi::Object exports) {
   add_graph(env, exports);
   add_inputs(env, exports);
   add_cache(env, exports);
+  add_layers(env, exports);
   return exports;
 }
 

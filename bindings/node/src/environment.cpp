@@ -12,7 +12,7 @@ environment::environment(Napi::Env env) : to_js(env) {
       env, [](void* self) { static_cast<environment*>(self)->shut_down(); }, this);
 }
 
-environment::~environment() = default;
+environment::~environment() { *alive = nullptr; }
 
 void environment::shut_down() {
   to_js.close();

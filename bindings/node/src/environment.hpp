@@ -2,9 +2,11 @@
 // shared between environments and nothing is static.
 #pragma once
 
+#include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <unordered_set>
 
 #include "channel.hpp"
@@ -15,6 +17,13 @@
 namespace vx::node {
 
 class run;
+
+/// What a thread of the pool asks of a cache layer in JavaScript. Written inside channel::settle() and read after
+/// channel::wait().
+struct question {
+  bool done = false, ok = false, found = false;
+  std::string bytes;
+};
 
 class environment {
  public:
@@ -33,6 +42,14 @@ class environment {
   void remove(const std::shared_ptr<vx_cancel>& token) { live_.erase(token); }
 
   std::list<std::unique_ptr<run>> runs;  ///< JavaScript thread only
+
+  // Cache layers and what they were asked, by numbers: JavaScript thread only.
+  std::map<std::uint64_t, Napi::FunctionReference> layers;
+  std::map<std::uint64_t, std::shared_ptr<question>> questions;
+  std::uint64_t next_number = 1;
+
+  /// Points here while this stands: for what is freed by a handle, whose finalizer may come later.
+  const std::shared_ptr<environment*> alive = std::make_shared<environment*>(this);
 
   /// Ends everything that goes on and waits for it; nothing is delivered afterwards. JavaScript thread; again does nothing.
   void shut_down();

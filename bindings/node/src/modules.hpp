@@ -10,6 +10,7 @@ void add_cache(Napi::Env env, Napi::Object exports);
 void add_graph(Napi::Env env, Napi::Object exports);
 void add_inputs(Napi::Env env, Napi::Object exports);
 void add_key(Napi::Env env, Napi::Object exports);
+void add_layers(Napi::Env env, Napi::Object exports);
 void add_run(Napi::Env env, Napi::Object exports);
 void add_workspace(Napi::Env env, Napi::Object exports);
 

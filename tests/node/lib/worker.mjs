@@ -33,6 +33,12 @@ const kinds = {
     await workspace.close();
     parentPort.postMessage({ ok: summary.ok, exitCode: summary.exitCode });
   },
+  /** A layer that never answers. */
+  async layer() {
+    const cache = await vx.Cache.open({ dir: store });
+    cache.addLayer({ get: () => new Promise(() => parentPort.postMessage('going')) });
+    await cache.lookup(vx.digestBytes('a'), { outputs: { root: dir, files: ['dist/**'] } });
+  },
   /** Handles that nobody closes. */
   async garbage() {
     for (let i = 0; i < 200; i += 1) {
