@@ -30,7 +30,7 @@ function suites(name) {
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
   const bad = Math.max(count('fail') + count('cancelled'), r.status === 0 ? 0 : 1);
   console.log(`${name} ${version}: ${count('pass')} passed, ${bad} failed, ${count('skipped')} skipped`);
-  if (bad > 0) console.log(r.stdout.split('\n').filter((l) => /^\s*(not ok|error:|\+|-)/.test(l)).join('\n') + r.stderr);
+  if (bad > 0) console.log(r.stdout.split('\n').filter((l) => /^\s*(not ok|error:|expected:|actual:)/.test(l)).join('\n') + r.stderr);
   passed += count('pass');
   failed += bad;
 }
