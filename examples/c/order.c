@@ -173,11 +173,11 @@ int main(int argc, char **argv) {
     return 2;
   }
   fclose(in);
-  if (build_graph(&graph, &err) != VX_OK) return fail(argv[optind], err);
-  if (select_rules(graph, argv + optind + 1, &err) != VX_OK) return fail(argv[optind], err);
-  if (vx_schedule_new(graph, &options, &schedule, &err) != VX_OK) return fail("schedule", err);
-  rc = run(schedule, &err);
-  if (err != NULL) rc = fail("schedule", err);
+  rc = 2;
+  if (build_graph(&graph, &err) == VX_OK && select_rules(graph, argv + optind + 1, &err) == VX_OK &&
+      vx_schedule_new(graph, &options, &schedule, &err) == VX_OK)
+    rc = run(schedule, &err);
+  if (err != NULL) rc = fail(argv[optind], err);
   vx_schedule_free(schedule);
   vx_graph_free(graph);
   return rc;
