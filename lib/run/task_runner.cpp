@@ -185,7 +185,8 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
   const std::lock_guard lock(s_.ends_mutex);
   s_.used.push_back(hit.entry.key);
-  if (s_.early.has_snapshot[node] == 0 && t.scope->declares_any()) s_.snapshot.push_back(node);
+  // A restore has made directories anew: what was remembered of the old ones went with their stamps.
+  if ((out.restored == true || s_.early.has_snapshot[node] == 0) && t.scope->declares_any()) s_.snapshot.push_back(node);
   return out;
 }
 
