@@ -1,6 +1,7 @@
 // `.vx/entry.json`: binds the bytes to their key (cache.md 4.2).
 #include "base/json.hpp"
 #include "base/mutation.hpp"
+#include "base/text.hpp"
 #include "cache/artifact.hpp"
 
 namespace vx::cache {
@@ -24,7 +25,7 @@ std::string entry_document(const digest128& key, const std::string& task_id, con
   out += "\"durationNs\":" + std::to_string(std::max<std::int64_t>(0, stats.duration_ns));
   if (stats.peak_rss_bytes) out += ",\"peakRssBytes\":" + std::to_string(std::max<std::int64_t>(0, *stats.peak_rss_bytes));
   out += "},\"format\":1,\"key\":\"" + key.hex() + "\",\"task\":";
-  out += json::write_canonical(json::value(task_id));
+  out += json::write_canonical(json::value(text::escape(task_id)));  // names are bytes, JSON is UTF-8
   out += '}';
   return out;
 }

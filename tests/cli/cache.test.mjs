@@ -355,6 +355,22 @@ test('a failure behind the clean of a tracked file is told where the file went',
   assert.ok(!/tracked by git/.test(kept.stderr), kept.stderr);
 });
 
+test('a project whose name is no UTF-8 is cached like any other', { skip: process.platform !== 'linux' }, () => {
+  const ws = monorepo({ a: { tasks: { build: copyBuild() } } }, { workspace: { projects: ['packages/*', 'bytes/*'] } });
+  const dir = Buffer.concat([Buffer.from(ws.path('bytes/x')), Buffer.from([0xff])]);
+  fs.mkdirSync(Buffer.concat([dir, Buffer.from('/src')]), { recursive: true });
+  fs.writeFileSync(Buffer.concat([dir, Buffer.from('/src/in')]), 'in\n');
+  fs.writeFileSync(Buffer.concat([dir, Buffer.from('/vx.config.json')]), JSON.stringify({ tasks: { build: copyBuild() } }));
+  ws.commit();
+  const rows = () => ws.run(['build', '--all']).doc.tasks.map((t) => `${t.id} ${t.status}${t.restored ? ' restored' : ''}`).sort();
+  assert.deepEqual(rows(), ['a#build success', 'bytes/x\\xff#build success']);
+  assert.deepEqual(rows(), ['a#build cache-hit', 'bytes/x\\xff#build cache-hit']);
+  fs.rmSync(Buffer.concat([dir, Buffer.from('/dist')]), { recursive: true });
+  assert.deepEqual(rows(), ['a#build cache-hit', 'bytes/x\\xff#build cache-hit restored']);
+  const stats = ws.vx(['cache', 'stats', '--format', 'json']);
+  assert.match(JSON.stringify(JSON.parse(stats.stdout).projects), /bytes\/x\\\\xff/);
+});
+
 test('200 runs at once on one store lose nothing', async () => {
   const ws = single(copyBuild());
   ws.commit();
