@@ -34,12 +34,12 @@ std::vector<std::string> split_words(std::string_view words) {
 
 /// What is wrong with a value, or an empty string.
 std::string fault_in(const flag_spec& flag, const std::string& value) {
-  const auto got = [&](std::string_view wanted) { return fmt::format("{} needs {}, got \"{}\"", flag.name, wanted, printable(value)); };
+  const auto got = [&](std::string_view wanted) {
+    return fmt::format("{} needs {}, got \"{}\"", flag.name, wanted, printable(value));
+  };
   switch (flag.value) {
-    case form::count:
-      return plain_integer(value) ? "" : got("a whole number from 0");
-    case form::positive:
-      return plain_integer(value).value_or(0) > 0 ? "" : got("a whole number from 1");
+    case form::count: return plain_integer(value) ? "" : got("a whole number from 0");
+    case form::positive: return plain_integer(value).value_or(0) > 0 ? "" : got("a whole number from 1");
     case form::milliseconds: {
       const auto n = plain_integer(value);
       if (!n || *n == 0) return got("a positive integer of milliseconds");
@@ -63,8 +63,7 @@ std::string fault_in(const flag_spec& flag, const std::string& value) {
     }
     case form::text:
     case form::path:
-    case form::list:
-      return "";
+    case form::list: return "";
   }
   return "";
 }
@@ -105,8 +104,7 @@ class parser {
     std::optional<std::string> value;
     if (equals != std::string::npos) value = word.substr(equals + 1);
     switch (spec->arity) {
-      case takes::nothing:
-        return bare(*spec, value);
+      case takes::nothing: return bare(*spec, value);
       case takes::optional:
         if (value && value->empty() && spec->empty_is_bare) value.reset();
         break;
@@ -115,7 +113,8 @@ class parser {
           if (at_ + 1 >= words_.size()) return usage_error{fmt::format("{} needs a value", name)};
           value = words_[++at_];
           if (spec->value == form::path && value->starts_with('-')) {
-            return usage_error{fmt::format("{} needs a value, got \"{}\" (write {}={} if it is meant)", name, *value, name, *value)};
+            return usage_error{
+                fmt::format("{} needs a value, got \"{}\" (write {}={} if it is meant)", name, *value, name, *value)};
           }
         }
         break;
@@ -148,7 +147,8 @@ class parser {
       }
       hint = closest(name, similar, 3);
     }
-    return usage_error{fmt::format("unknown flag: {}{}", printable(name), hint.empty() ? "" : fmt::format(" (did you mean {}?)", hint))};
+    return usage_error{
+        fmt::format("unknown flag: {}{}", printable(name), hint.empty() ? "" : fmt::format(" (did you mean {}?)", hint))};
   }
 
   std::vector<std::string> words_;
@@ -173,8 +173,9 @@ std::optional<usage_error> conflict_of_cache(const command_line& line) {
     return usage_error{"prune needs a bound: --older-than, --max-size or both"};
   }
   if (word != "stats") {
-    return usage_error{fmt::format("there is no `vx cache {}`: figures are `vx cache stats`, removing is `vx cache prune`, runs are `vx last --list`",
-                                   printable(word))};
+    return usage_error{fmt::format(
+        "there is no `vx cache {}`: figures are `vx cache stats`, removing is `vx cache prune`, runs are `vx last --list`",
+        printable(word))};
   }
   for (const std::string_view flag : {"--older-than", "--max-size", "--dry-run"}) {
     if (line.has(flag)) return usage_error{fmt::format("{} is for prune; stats takes --format and --cache-dir", flag)};
@@ -196,7 +197,8 @@ void take_list_count(command_line& line) {
 std::optional<usage_error> conflict(const command_line& line) {
   if (line.verb->name == "last") return conflict_of_last(line);
   if (line.verb->name == "cache") return conflict_of_cache(line);
-  if (line.verb->name == "why" && line.operands.empty()) return usage_error{"missing task name: `vx why build` or `vx why shop#build`"};
+  if (line.verb->name == "why" && line.operands.empty())
+    return usage_error{"missing task name: `vx why build` or `vx why shop#build`"};
   if (line.verb->name != "run") return std::nullopt;
   if (line.has("--dry") && line.has("--summarize")) return usage_error{"--dry runs nothing, so it cannot go with --summarize"};
   if (line.has("--dry") && line.value("--format") == "json") return usage_error{"--format json is for runs; say --dry=json"};

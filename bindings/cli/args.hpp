@@ -19,10 +19,10 @@ struct given_flag {
 
 struct command_line {
   const verb_spec* verb = nullptr;
-  bool help = false;                       ///< `--help` or `-h` before `--`
-  std::vector<given_flag> flags;           ///< in the order given
+  bool help = false;              ///< `--help` or `-h` before `--`
+  std::vector<given_flag> flags;  ///< in the order given
   std::vector<std::string> operands;
-  std::vector<std::string> forwarded;      ///< after the first `--`
+  std::vector<std::string> forwarded;  ///< after the first `--`
 
   bool has(std::string_view flag) const;
   /// The last value given, or nullopt when the flag is absent or always bare.

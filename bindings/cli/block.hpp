@@ -36,11 +36,11 @@ class output_block {
 
   std::size_t limit_;
   std::size_t size_ = 0;
-  std::size_t on_disk_ = 0;   ///< the file's length; memory_ holds what follows
+  std::size_t on_disk_ = 0;  ///< the file's length; memory_ holds what follows
   std::string memory_;
   std::vector<run> runs_;
   int fd_ = -1;
-  bool no_file_ = false;      ///< no temporary file can be made: everything stays in memory
+  bool no_file_ = false;  ///< no temporary file can be made: everything stays in memory
 };
 
 }  // namespace vx::cli

@@ -10,8 +10,8 @@
 namespace vx::cli {
 
 struct invocation {
-  std::vector<std::string> words;   ///< argv without the program
-  bool json = false;                ///< a JSON document was asked for
+  std::vector<std::string> words;  ///< argv without the program
+  bool json = false;               ///< a JSON document was asked for
 };
 
 int run_command(const invocation& call, const command_line& line);

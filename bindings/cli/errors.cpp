@@ -16,7 +16,7 @@ struct position {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string frame;         ///< the source line and a caret, or empty
+  std::string frame;  ///< the source line and a caret, or empty
 };
 
 std::optional<position> position_in(const refusal& r) {

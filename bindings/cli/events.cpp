@@ -167,7 +167,8 @@ cli::run_summary event_reader::summary() const {
     out.min_ms = read_number(*executed, "minMs");
   }
   if (const json_value* stages = read_member(root, "stages"); stages != nullptr && stages->IsArray()) {
-    for (const json_value& stage : stages->GetArray()) out.stages.emplace_back(read_text(stage, "name"), read_number(stage, "ownMs"));
+    for (const json_value& stage : stages->GetArray())
+      out.stages.emplace_back(read_text(stage, "name"), read_number(stage, "ownMs"));
   }
   return out;
 }

@@ -16,11 +16,11 @@ enum class task_status : std::uint8_t { success, hit_local, hit_remote, failed, 
 /// task.start: what the task is.
 struct task_start {
   std::string id;
-  std::string command;          ///< as executed and masked; empty: none
-  std::uint32_t index = 0;      ///< names the task in output calls
+  std::string command;      ///< as executed and masked; empty: none
+  std::uint32_t index = 0;  ///< names the task in output calls
   bool group = false;
-  bool requested = false;       ///< named by the caller
-  bool surfaced = false;        ///< a real task that a requested group stands for
+  bool requested = false;  ///< named by the caller
+  bool surfaced = false;   ///< a real task that a requested group stands for
   bool persistent = false;
 };
 
@@ -32,12 +32,12 @@ struct task_end {
   double duration_ms = 0;
   bool group = false;
   bool no_cache = false;
-  bool restored = true;         ///< false on a hit whose outputs were already in place
+  bool restored = true;  ///< false on a hit whose outputs were already in place
   bool timed_out = false;
-  bool log = false;             ///< a hit whose stored output was replayed
-  bool started = false;         ///< it ran, if only for a while (tells `aborted` from `not run`)
+  bool log = false;      ///< a hit whose stored output was replayed
+  bool started = false;  ///< it ran, if only for a while (tells `aborted` from `not run`)
   std::string hash;
-  std::string not_ready;        ///< "timeout", "exited", "spawn"
+  std::string not_ready;  ///< "timeout", "exited", "spawn"
   std::string blocked_by;
   std::uint32_t attempts = 1;
   std::uint32_t violations = 0;
@@ -54,7 +54,7 @@ struct run_start {
   std::uint32_t requested = 0;  ///< real tasks named or surfaced
   std::uint32_t projects_in_run = 0;
   std::uint32_t projects_total = 0;
-  std::string cache_policy;     ///< "lR,lW,rR,rW": the axes that are on
+  std::string cache_policy;  ///< "lR,lW,rR,rW": the axes that are on
 };
 
 /// run.summary: counts over real tasks. Groups are in none of them, tasks a stop ended only in the last two.
@@ -64,9 +64,9 @@ struct run_summary {
   std::uint64_t total = 0, failed = 0, skipped = 0;
   std::uint64_t miss = 0, no_cache = 0, up_to_date = 0, local = 0, remote = 0;
   std::uint64_t executed = 0;
-  double max_ms = 0, avg_ms = 0, min_ms = 0;   ///< over executed tasks
+  double max_ms = 0, avg_ms = 0, min_ms = 0;  ///< over executed tasks
   std::uint64_t aborted = 0, not_run = 0;
-  std::vector<std::pair<std::string, double>> stages;   ///< name, milliseconds
+  std::vector<std::pair<std::string, double>> stages;  ///< name, milliseconds
 
   std::uint64_t hits() const noexcept { return up_to_date + local + remote; }
   std::uint64_t success() const noexcept { return total - failed - skipped; }
@@ -96,7 +96,17 @@ struct task_exit {
   bool during_run = false;
 };
 
-enum class event_kind : std::uint8_t { run_start, task_start, task_ready, task_end, task_exit, status, summary, run_end, other };
+enum class event_kind : std::uint8_t {
+  run_start,
+  task_start,
+  task_ready,
+  task_end,
+  task_exit,
+  status,
+  summary,
+  run_end,
+  other
+};
 
 /// The kind of a record without parsing the rest of it.
 event_kind kind_of(std::string_view json);

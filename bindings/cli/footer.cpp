@@ -53,7 +53,9 @@ std::string legend(const std::vector<bucket>& buckets, const palette& colours) {
 std::string label(std::string_view name, const palette& colours) { return "  " + colours.dim(pad_right(name, 8)) + "  "; }
 
 std::string cache_words(const std::string& policy) {
-  const auto has = [&](std::string_view axis) { return ("," + policy + ",").find("," + std::string(axis) + ",") != std::string::npos; };
+  const auto has = [&](std::string_view axis) {
+    return ("," + policy + ",").find("," + std::string(axis) + ",") != std::string::npos;
+  };
   if (policy.empty() || (has("lR") && has("lW"))) return "local cache";
   if (has("lR")) return "local cache, read only";
   if (has("lW")) return "local cache, write only";
@@ -70,8 +72,8 @@ std::string not_counted(const run_summary& tally) {
 std::string time_line(const run_summary& tally) {
   std::string line = duration_text(tally.total_ms);
   if (tally.executed > 0) {
-    line += fmt::format(" · max {} · avg {} · min {}", duration_text(tally.max_ms),
-                        duration_text(tally.avg_ms), duration_text(tally.min_ms));
+    line += fmt::format(" · max {} · avg {} · min {}", duration_text(tally.max_ms), duration_text(tally.avg_ms),
+                        duration_text(tally.min_ms));
   }
   return line;
 }
@@ -104,7 +106,9 @@ std::vector<std::size_t> share_cells(const std::vector<std::uint64_t>& buckets, 
   if (total == 0) return out;
   std::vector<std::size_t> order(buckets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto exact = [&](std::size_t i) { return static_cast<double>(buckets[i]) * static_cast<double>(cells) / static_cast<double>(total); };
+  const auto exact = [&](std::size_t i) {
+    return static_cast<double>(buckets[i]) * static_cast<double>(cells) / static_cast<double>(total);
+  };
   for (const std::size_t i : order) out[i] = static_cast<std::size_t>(exact(i));
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return exact(a) - std::floor(exact(a)) > exact(b) - std::floor(exact(b));
@@ -138,19 +142,24 @@ std::string footer_text(const run_start& start, const run_summary& tally, const 
   const std::vector<bucket> tasks{{tally.failed, "failed", &palette::red},
                                   {tally.success(), "success", &palette::green},
                                   {tally.skipped, "skipped", &palette::yellow}};
-  const std::vector<bucket> cache{{tally.miss, "miss", &palette::pink},      {tally.no_cache, "no-cache", &palette::dim},
-                                  {tally.up_to_date, "up-to-date", &palette::green}, {tally.local, "local", &palette::cyan},
-                                  {tally.remote, "remote", &palette::blue},  {tally.skipped, "skipped", &palette::yellow}};
+  const std::vector<bucket> cache{{tally.miss, "miss", &palette::pink},
+                                  {tally.no_cache, "no-cache", &palette::dim},
+                                  {tally.up_to_date, "up-to-date", &palette::green},
+                                  {tally.local, "local", &palette::cyan},
+                                  {tally.remote, "remote", &palette::blue},
+                                  {tally.skipped, "skipped", &palette::yellow}};
   const std::string task_legend = legend(tasks, colours);
   std::string out = colours.dim(rule) + "\n";
   out += label("projects", colours) + bar(projects, colours) + "\n";
   out += fmt::format("{}{} in run · {} total\n", k_indent, start.projects_in_run, start.projects_total);
   out += label("tasks", colours) + bar(tasks, colours) + "\n";
-  out += fmt::format("{}{}{}{} total{}\n", k_indent, task_legend, task_legend.empty() ? "" : " · ", tally.total, not_counted(tally));
+  out += fmt::format("{}{}{}{} total{}\n", k_indent, task_legend, task_legend.empty() ? "" : " · ", tally.total,
+                     not_counted(tally));
   out += label("cache", colours) + bar(cache, colours) + "\n";
   const std::string cache_legend = legend(cache, colours);
   out += fmt::format("{}{}\n\n", k_indent, cache_legend.empty() ? "nothing looked up" : cache_legend);
-  out += label("info", colours) + fmt::format("{} · {}\n", count_text(start.concurrency, "worker"), cache_words(start.cache_policy));
+  out += label("info", colours) +
+         fmt::format("{} · {}\n", count_text(start.concurrency, "worker"), cache_words(start.cache_policy));
   out += label("time", colours) + time_line(tally) + "\n";
   out += label("result", colours) + result_line(tally, colours) + "\n";
   return out;

@@ -13,15 +13,15 @@ namespace vx::cli {
 namespace {
 
 enum class action : std::uint8_t {
-  replace,         ///< by `text`; a value is passed on
-  bare,            ///< by `text` alone; `=false` drops it
-  drop,            ///< says what is the rule here anyway
-  names,           ///< a comma list of task names
-  filters,         ///< a comma list of project patterns
-  excludes,        ///< a comma list of project patterns to leave out
-  only_head,       ///< `HEAD` is dropped, anything else refused
-  parallel,        ///< a number becomes --concurrency
-  refuse,          ///< with `text`
+  replace,    ///< by `text`; a value is passed on
+  bare,       ///< by `text` alone; `=false` drops it
+  drop,       ///< says what is the rule here anyway
+  names,      ///< a comma list of task names
+  filters,    ///< a comma list of project patterns
+  excludes,   ///< a comma list of project patterns to leave out
+  only_head,  ///< `HEAD` is dropped, anything else refused
+  parallel,   ///< a number becomes --concurrency
+  refuse,     ///< with `text`
 };
 
 struct rule {
@@ -184,13 +184,15 @@ class translator {
 
   std::optional<usage_error> own(const flag_spec& flag, const std::string& name, std::optional<std::string> value) {
     if (value && flag.name == "--continue" && *value == "dependencies-successful") value = "deps-ok";
-    if (value && flag.name == "--output-logs" && *value == "new-only") return refuse(name + "=new-only", "use `--output-logs=errors-only`");
+    if (value && flag.name == "--output-logs" && *value == "new-only")
+      return refuse(name + "=new-only", "use `--output-logs=errors-only`");
     if (value) return keep(name + "=" + *value);
     keep(name);
     // A value that looks like a flag is still this flag's value.
     if (flag.arity == takes::value && at_ + 1 < words_.size()) {
       const std::string& next = words_[++at_];
-      if (flag.name == "--output-logs" && next == "new-only") return refuse(name + " new-only", "use `--output-logs errors-only`");
+      if (flag.name == "--output-logs" && next == "new-only")
+        return refuse(name + " new-only", "use `--output-logs errors-only`");
       keep(next);
     }
     return std::nullopt;
@@ -200,7 +202,8 @@ class translator {
     if (r.act == action::refuse) return refuse(name, r.text);
     if (r.act == action::parallel) return parallel(name, value);
     if (r.act == action::bare || r.act == action::drop) {
-      if (value && *value != "true" && *value != "false") return usage_error{fmt::format("{} takes no value, got \"{}\"", name, *value)};
+      if (value && *value != "true" && *value != "false")
+        return usage_error{fmt::format("{} takes no value, got \"{}\"", name, *value)};
       if (r.act == action::bare && value.value_or("true") == "true") keep(std::string(r.text));
       return std::nullopt;
     }
@@ -228,10 +231,8 @@ class translator {
       case action::excludes:
         for (const std::string& pattern : split(value)) keep(filter_of(pattern, true));
         return std::nullopt;
-      case action::only_head:
-        return value == "HEAD" ? std::nullopt : refuse(name + " " + value, r.text);
-      default:
-        return keep(std::string(r.text) + (r.text.ends_with('=') ? "" : "=") + value);
+      case action::only_head: return value == "HEAD" ? std::nullopt : refuse(name + " " + value, r.text);
+      default: return keep(std::string(r.text) + (r.text.ends_with('=') ? "" : "=") + value);
     }
   }
 

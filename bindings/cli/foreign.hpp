@@ -1,4 +1,5 @@
-// Flags that people bring from other runners: rewritten to ours, or refused with the way to say it here. Never dropped silently.
+// Flags that people bring from other runners: rewritten to ours, or refused with the way to say it here. Never dropped
+// silently.
 #pragma once
 
 #include <string>

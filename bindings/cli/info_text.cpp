@@ -201,8 +201,7 @@ std::string stats_text(const json_value& doc, std::string_view home) {
   const bool bounded = part(doc, "maxBytes").IsNumber();
   rows.add("size",
            bounded ? fmt::format("{} of {}", bytes_of(doc, "bytes"), bytes_of(doc, "maxBytes")) : bytes_of(doc, "bytes"));
-  if (part(doc, "olderThanMs").IsNumber())
-    rows.add("kept for", unused_text(read_whole(doc, "olderThanMs")));
+  if (part(doc, "olderThanMs").IsNumber()) rows.add("kept for", unused_text(read_whole(doc, "olderThanMs")));
   if (part(doc, "oldestUse").IsNumber()) rows.add("oldest use", iso_text(read_whole(doc, "oldestUse")));
   rows.add("orphans", orphans_text(doc));
   rows.add("task runs (24h)", day_text(doc));

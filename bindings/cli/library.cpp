@@ -18,7 +18,8 @@ refusal to_refusal(vx_error* error) {
 
 std::variant<std::string, refusal> working_directory() {
   char* raw = ::getcwd(nullptr, 0);
-  if (raw == nullptr) return refusal{"VX_E_FS", std::string("the current directory can't be read: ") + std::strerror(errno), "", ""};
+  if (raw == nullptr)
+    return refusal{"VX_E_FS", std::string("the current directory can't be read: ") + std::strerror(errno), "", ""};
   std::string out(raw);
   std::free(raw);
   return out;

@@ -27,8 +27,9 @@ std::string meter(const region_state& state, const palette& colours) {
   const std::uint64_t done = state.failed + state.success + state.skipped;
   const std::uint64_t left = state.total > done ? state.total - done : 0;
   const std::vector<std::size_t> cells = share_cells({state.failed, state.success, state.skipped, left});
-  return fmt::format("  {}  {}{}{}{}", colours.dim("tasks   "), colours.red(repeat("▰", cells[0])), colours.green(repeat("▰", cells[1])),
-                     colours.yellow(repeat("▰", cells[2])), colours.dim(repeat("▱", cells[3])));
+  return fmt::format("  {}  {}{}{}{}", colours.dim("tasks   "), colours.red(repeat("▰", cells[0])),
+                     colours.green(repeat("▰", cells[1])), colours.yellow(repeat("▰", cells[2])),
+                     colours.dim(repeat("▱", cells[3])));
 }
 
 std::string legend(const region_state& state, const palette& colours) {
@@ -58,7 +59,8 @@ std::string clipped(std::string_view text, std::size_t columns) {
 std::vector<std::string> region_lines(const region_state& state, std::size_t columns, const palette& colours) {
   std::vector<std::string> lines{""};
   for (const std::string& id : state.servers) {
-    lines.push_back(fmt::format(" {} {} {}", colours.cyan("▸"), colours.id(clipped(printable(id), columns > 12 ? columns - 12 : 0)), colours.cyan("running")));
+    lines.push_back(fmt::format(" {} {} {}", colours.cyan("▸"),
+                                colours.id(clipped(printable(id), columns > 12 ? columns - 12 : 0)), colours.cyan("running")));
   }
   for (const region_state::worker& worker : state.workers) lines.push_back(worker_line(worker, columns, colours));
   if (state.more > 0) lines.push_back(colours.dim(fmt::format(" … +{} more", state.more)));

@@ -11,12 +11,12 @@ namespace vx::cli {
 
 struct region_state {
   struct worker {
-    std::string id;             ///< empty: idle
-    double seconds = 0;         ///< how long its task has run
+    std::string id;      ///< empty: idle
+    double seconds = 0;  ///< how long its task has run
   };
-  std::vector<std::string> servers;   ///< ready and running
-  std::vector<worker> workers;        ///< a task keeps its row for life
-  std::uint64_t more = 0;             ///< running tasks without a row
+  std::vector<std::string> servers;  ///< ready and running
+  std::vector<worker> workers;       ///< a task keeps its row for life
+  std::uint64_t more = 0;            ///< running tasks without a row
   std::uint64_t failed = 0, success = 0, skipped = 0, total = 0;
 };
 

@@ -41,7 +41,8 @@ std::string affected_text(const json_value& affected) {
   if (kind == "input") text = fmt::format("{} changed (an input)", file);
   if (kind == "project" || kind == "package") {
     const std::string project = printable(read_text(affected, "project"));
-    text = file.empty() ? fmt::format("{} changed", project.empty() ? kind : project) : fmt::format("{} changed (its {})", file, kind);
+    text = file.empty() ? fmt::format("{} changed", project.empty() ? kind : project)
+                        : fmt::format("{} changed (its {})", file, kind);
   }
   if (kind == "named") text = "named on the command line";
   if (kind == "selected") text = "selected by another filter";

@@ -9,10 +9,10 @@
 namespace vx::cli {
 
 struct plan_view {
-  std::string text;                   ///< what `--dry` prints
-  std::string document;               ///< what `--dry=json` prints: the plan alone
-  std::vector<std::string> notices;   ///< lines for standard error
-  int exit_code = 0;                  ///< 1: a task would fail before its command
+  std::string text;                  ///< what `--dry` prints
+  std::string document;              ///< what `--dry=json` prints: the plan alone
+  std::vector<std::string> notices;  ///< lines for standard error
+  int exit_code = 0;                 ///< 1: a task would fail before its command
 };
 
 /// nullopt: not a plan document.

@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t k_rule_columns = 60;
 
-bool is_hit(const task_end& end) {
-  return end.status == task_status::hit_local || end.status == task_status::hit_remote;
-}
+bool is_hit(const task_end& end) { return end.status == task_status::hit_local || end.status == task_status::hit_remote; }
 
 /// The signals a task is likely to die of; others go by number.
 std::string signal_name(int number) {
@@ -40,13 +38,10 @@ std::string signal_name(int number) {
 
 std::string paint_outcome(const task_end& end, bool persistent, std::string_view text, const palette& colours) {
   switch (end.status) {
-    case task_status::failed:
-      return colours.red(text);
+    case task_status::failed: return colours.red(text);
     case task_status::skipped:
-    case task_status::aborted:
-      return colours.yellow(text);
-    default:
-      return persistent ? colours.cyan(text) : colours.green(text);
+    case task_status::aborted: return colours.yellow(text);
+    default: return persistent ? colours.cyan(text) : colours.green(text);
   }
 }
 
@@ -76,13 +71,10 @@ row_words words_of(const task_start& start, const task_end& end) {
     case task_status::success:
       if (start.persistent) return {"▸", "running", ""};
       return {"⏺\uFE0E", "success", end.no_cache ? "no-cache" : "miss"};
-    case task_status::skipped:
-      return {"⊘", "skipped", ""};
-    case task_status::aborted:
-      return end.started ? row_words{"✗", "aborted", ""} : row_words{"◌", "not run", ""};
+    case task_status::skipped: return {"⊘", "skipped", ""};
+    case task_status::aborted: return end.started ? row_words{"✗", "aborted", ""} : row_words{"◌", "not run", ""};
     case task_status::failed:
-    case task_status::unknown:
-      break;
+    case task_status::unknown: break;
   }
   return {"◼\uFE0E", "failed", start.persistent ? "" : end.no_cache ? "no-cache" : "miss"};
 }
@@ -91,19 +83,13 @@ row_words words_of(const task_start& start, const task_end& end) {
 
 std::string_view outcome_word(const task_end& end, bool persistent) {
   switch (end.status) {
-    case task_status::success:
-      return persistent ? "running" : "success";
-    case task_status::hit_local:
-      return end.restored ? "restored-local" : "up-to-date";
-    case task_status::hit_remote:
-      return end.restored ? "restored-remote" : "up-to-date";
-    case task_status::skipped:
-      return "skipped";
-    case task_status::aborted:
-      return "aborted";
+    case task_status::success: return persistent ? "running" : "success";
+    case task_status::hit_local: return end.restored ? "restored-local" : "up-to-date";
+    case task_status::hit_remote: return end.restored ? "restored-remote" : "up-to-date";
+    case task_status::skipped: return "skipped";
+    case task_status::aborted: return "aborted";
     case task_status::failed:
-    case task_status::unknown:
-      break;
+    case task_status::unknown: break;
   }
   return "failed";
 }
@@ -124,12 +110,10 @@ std::string failure_label(const task_end& end) {
 std::string frame_outcome(const task_end& end, bool persistent) {
   switch (end.status) {
     case task_status::failed:
-    case task_status::unknown:
-      return failure_label(end);
+    case task_status::unknown: return failure_label(end);
     case task_status::skipped:
       return end.blocked_by.empty() ? "skipped" : fmt::format("skipped (blocked by {})", printable(end.blocked_by));
-    default:
-      break;
+    default: break;
   }
   std::string text(outcome_word(end, persistent));
   if (is_hit(end) && !end.hash.empty()) text += fmt::format(" • {}", key8(end.hash));

@@ -87,7 +87,8 @@ refusal missing_name(vx_workspace* workspace) {
   buffer answer;
   known_tasks known;
   vx_error* error = nullptr;
-  if (vx_workspace_query(workspace, "{\"query\":\"list-tasks\"}", nullptr, answer.out(), &error) != VX_OK) return to_refusal(error);
+  if (vx_workspace_query(workspace, "{\"query\":\"list-tasks\"}", nullptr, answer.out(), &error) != VX_OK)
+    return to_refusal(error);
   if (auto read = read_known_tasks(answer.text())) known = std::move(*read);
   return {"VX_E_USAGE", missing_name_text(known), "", ""};
 }

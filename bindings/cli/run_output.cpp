@@ -38,9 +38,7 @@ std::string redden(std::string_view text, bool& open) {
   return out;
 }
 
-bool is_hit(const task_end& end) {
-  return end.status == task_status::hit_local || end.status == task_status::hit_remote;
-}
+bool is_hit(const task_end& end) { return end.status == task_status::hit_local || end.status == task_status::hit_remote; }
 
 }  // namespace
 
@@ -200,14 +198,9 @@ void run_output::on_task_end(const task_end& end) {
     return;
   }
   switch (view_of(t, end)) {
-    case view::silent:
-      break;
-    case view::hash:
-      put(hash_line(t.start, end) + "\n");
-      break;
-    case view::frame:
-      write_frame(t, end);
-      break;
+    case view::silent: break;
+    case view::hash: put(hash_line(t.start, end) + "\n"); break;
+    case view::frame: write_frame(t, end); break;
     case view::row:
       put(task_row(t.start, end, colours_) + "\n");
       if (end.status == task_status::failed || end.status == task_status::unknown) {
@@ -287,14 +280,16 @@ void run_output::close_live(task& t, const task_end& end) {
 }
 
 void run_output::fence(bool open) {
-  if (!options_.fence.empty()) put(open ? fmt::format("::stop-commands::{}\n", options_.fence) : fmt::format("::{}::\n", options_.fence));
+  if (!options_.fence.empty())
+    put(open ? fmt::format("::stop-commands::{}\n", options_.fence) : fmt::format("::{}::\n", options_.fence));
 }
 
 void run_output::write_frame(const task& t, const task_end& end) {
   const bool failed = end.status == task_status::failed || end.status == task_status::unknown;
   const bool folded = full_ && !options_.fence.empty() && !failed;
   if (folded) {
-    put(fmt::format("::group::{} ({} {})\n", printable(t.start.id), outcome_word(end, t.start.persistent), duration_text(end.duration_ms)));
+    put(fmt::format("::group::{} ({} {})\n", printable(t.start.id), outcome_word(end, t.start.persistent),
+                    duration_text(end.duration_ms)));
   }
   put(frame_header(t.start, end, colours_) + "\n\n");
   if (has_command_line(t, end)) put("$ " + t.start.command + "\n\n");

@@ -50,8 +50,9 @@ class block {
 
 void add_cache(block& rows, const json_value& cache) {
   static constexpr std::pair<const char*, const char*> inputs[] = {
-      {"inputs.files", "files"}, {"inputs.workspaceFiles", "workspaceFiles"}, {"inputs.env", "env"},
-      {"inputs.tasks", "tasks"}, {"inputs.runtime", "runtime"},               {"inputs.workspaceRuntime", "workspaceRuntime"}};
+      {"inputs.files", "files"},     {"inputs.workspaceFiles", "workspaceFiles"},
+      {"inputs.env", "env"},         {"inputs.tasks", "tasks"},
+      {"inputs.runtime", "runtime"}, {"inputs.workspaceRuntime", "workspaceRuntime"}};
   static constexpr std::pair<const char*, const char*> outputs[] = {{"outputs.files", "files"},
                                                                     {"outputs.workspaceFiles", "workspaceFiles"}};
   if (const json_value* group = read_member(cache, "inputs")) {
@@ -118,9 +119,9 @@ std::string list_text(const json_value& list) {
   }
   std::string out;
   for (const auto& project : list.GetArray()) {
-    std::string line =
-        fmt::format("{}  {}  {}  {}", pad_right(printable(read_text(project, "name")), name_width),
-                    pad_right(printable(read_text(project, "dir")), dir_width), pad_right(tasks_text(project), tasks_width), tags_text(project));
+    std::string line = fmt::format("{}  {}  {}  {}", pad_right(printable(read_text(project, "name")), name_width),
+                                   pad_right(printable(read_text(project, "dir")), dir_width),
+                                   pad_right(tasks_text(project), tasks_width), tags_text(project));
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }

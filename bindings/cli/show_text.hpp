@@ -10,7 +10,7 @@ namespace vx::cli {
 
 struct show_view {
   std::string text;
-  std::string document;               ///< "result" alone
+  std::string document;  ///< "result" alone
   std::vector<std::string> notices;
 };
 

@@ -34,7 +34,8 @@ std::vector<std::string> all_tasks(const known_tasks& known) {
 /// The command that runs a task somebody typed as a verb.
 std::string run_command_for(const std::string& task, const std::vector<std::string>& words, const known_tasks& known) {
   if (words.size() == 2 && known.has_project(words[1])) return fmt::format("vx run {} --filter {}", task, printable(words[1]));
-  const auto here = std::find_if(known.projects.begin(), known.projects.end(), [&](const known_project& p) { return p.name == known.current; });
+  const auto here = std::find_if(known.projects.begin(), known.projects.end(),
+                                 [&](const known_project& p) { return p.name == known.current; });
   const bool declared_here =
       here != known.projects.end() && std::find(here->tasks.begin(), here->tasks.end(), task) != here->tasks.end();
   return fmt::format("vx run {}{}", printable(task), declared_here ? "" : " --all");
@@ -87,7 +88,8 @@ std::string unknown_verb_text(const std::vector<std::string>& words, const known
   if (const std::size_t hash = word.find('#'); hash != std::string::npos && hash > 0) {
     return fmt::format("{} is a task, not a verb: type `vx run {}`", shown, shown);
   }
-  if (known.declares(word)) return fmt::format("{} is a task, not a verb: type `{}`", shown, run_command_for(word, words, known));
+  if (known.declares(word))
+    return fmt::format("{} is a task, not a verb: type `{}`", shown, run_command_for(word, words, known));
   // A verb wins over an equally near task.
   const std::string verb = closest(word, verb_names());
   const std::string task = closest(word, all_tasks(known));

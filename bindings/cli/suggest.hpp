@@ -16,7 +16,7 @@ struct known_project {
 /// What the list-tasks query answers.
 struct known_tasks {
   std::vector<known_project> projects;
-  std::string current;               ///< the project the working directory is in, or empty
+  std::string current;  ///< the project the working directory is in, or empty
 
   bool declares(std::string_view task) const;
   bool has_project(std::string_view name) const;

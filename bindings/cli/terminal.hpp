@@ -29,11 +29,11 @@ class fd_sink final : public text_sink {
  private:
   int out_fd_;
   std::string pending_;
-  std::size_t drawn_ = 0;   ///< lines of the region on the screen
+  std::size_t drawn_ = 0;  ///< lines of the region on the screen
 };
 
-/// Redraws the region of a run ten times a second, on a thread of its own. `lock` is held around every use of the run's output and of
-/// the sink.
+/// Redraws the region of a run ten times a second, on a thread of its own. `lock` is held around every use of the run's output
+/// and of the sink.
 class region_ticker {
  public:
   region_ticker(const run_output& output, fd_sink& sink, std::mutex& lock, bool colour);

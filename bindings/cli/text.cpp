@@ -50,8 +50,8 @@ std::string iso_text(std::int64_t ms) {
   const std::time_t seconds = static_cast<std::time_t>(ms >= 0 ? ms / 1000 : (ms - 999) / 1000);
   std::tm utc{};
   if (::gmtime_r(&seconds, &utc) == nullptr) return "?";
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-                     utc.tm_sec, ms - static_cast<std::int64_t>(seconds) * 1000);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                     utc.tm_min, utc.tm_sec, ms - static_cast<std::int64_t>(seconds) * 1000);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -197,9 +197,7 @@ void escape_stripper::feed(std::string_view chunk, std::string& out) {
           state_ = state::string_escape;
         }
         break;
-      case state::string_escape:
-        state_ = c == '\\' ? state::text : c == k_esc ? state::string_escape : state::string;
-        break;
+      case state::string_escape: state_ = c == '\\' ? state::text : c == k_esc ? state::string_escape : state::string; break;
     }
   }
 }

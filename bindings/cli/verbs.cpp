@@ -6,12 +6,12 @@
 namespace vx::cli {
 namespace {
 
-constexpr flag_spec k_filter{"--filter", "", takes::value, form::text, "PATTERN", "", true, false,
-                             "projects by name, path, tag or graph; repeatable"};
-constexpr flag_spec k_affected{"--affected", "", takes::optional, form::text, "BASE", "", false, true,
-                               "what a change since BASE reaches"};
-constexpr flag_spec k_format{"--format", "", takes::value, form::word, "pretty|json", "pretty|json", false, false,
-                             "json: one document on stdout"};
+constexpr flag_spec k_filter{
+    "--filter", "", takes::value, form::text, "PATTERN", "", true, false, "projects by name, path, tag or graph; repeatable"};
+constexpr flag_spec k_affected{
+    "--affected", "", takes::optional, form::text, "BASE", "", false, true, "what a change since BASE reaches"};
+constexpr flag_spec k_format{
+    "--format", "", takes::value, form::word, "pretty|json", "pretty|json", false, false, "json: one document on stdout"};
 
 constexpr std::array k_run_flags{
     k_filter,
@@ -42,17 +42,21 @@ constexpr std::array k_run_flags{
 
 constexpr std::array k_show_flags{k_filter, k_format};
 
-constexpr flag_spec k_store{"--cache-dir", "", takes::value, form::path, "DIR", "", false, false, "another store, relative to here; it must exist"};
+constexpr flag_spec k_store{
+    "--cache-dir", "", takes::value, form::path, "DIR", "", false, false, "another store, relative to here; it must exist"};
 
 constexpr std::array k_why_flags{
-    flag_spec{"--run", "", takes::value, form::text, "RUNID", "", false, false, "that run, not the newest; a unique prefix will do"},
+    flag_spec{"--run", "", takes::value, form::text, "RUNID", "", false, false,
+              "that run, not the newest; a unique prefix will do"},
     k_format,
     k_store,
 };
 
 constexpr std::array k_last_flags{
-    flag_spec{"--list", "", takes::optional, form::positive, "N", "", false, false, "the newest N runs, a line each (default 10)"},
-    flag_spec{"--failed", "", takes::nothing, form::text, "", "", false, false, "the newest failed run; with --list only failed ones"},
+    flag_spec{"--list", "", takes::optional, form::positive, "N", "", false, false,
+              "the newest N runs, a line each (default 10)"},
+    flag_spec{"--failed", "", takes::nothing, form::text, "", "", false, false,
+              "the newest failed run; with --list only failed ones"},
     flag_spec{"--log", "", takes::value, form::text, "TASK", "", false, false, "what that task printed"},
     k_format,
     k_store,
@@ -61,7 +65,8 @@ constexpr std::array k_last_flags{
 constexpr std::array k_info_flags{k_format, k_store};
 
 constexpr std::array k_cache_flags{
-    flag_spec{"--older-than", "", takes::value, form::text, "D", "", false, false, "prune: entries unused for longer, for example 30d or 12h"},
+    flag_spec{"--older-than", "", takes::value, form::text, "D", "", false, false,
+              "prune: entries unused for longer, for example 30d or 12h"},
     flag_spec{"--max-size", "", takes::value, form::text, "S", "", false, false,
               "prune: then the least recently used, until the store is at most S, for example 10G"},
     flag_spec{"--dry-run", "", takes::nothing, form::text, "", "", false, false, "prune: say what would go, remove nothing"},
@@ -117,12 +122,12 @@ constexpr std::size_t k_many = static_cast<std::size_t>(-1);
 constexpr std::array<verb_spec, 8> k_verbs{{
     {"run", "run [OPTIONS] [TASK | PKG#TASK ...] [-- args...]", "run tasks, in order, cached", k_run_flags, k_many, true,
      k_run_details},
-    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--format pretty|json]",
-     "projects and their resolved tasks", k_show_flags, 1, false, k_show_details},
-    {"why", "why (TASK | PKG#TASK) [--run RUNID] [--format pretty|json] [--cache-dir P]", "why a task ran, or was served from cache", k_why_flags,
-     1, false, k_why_details},
-    {"last", "last [RUNID] [--list[=N]] [--failed] [--log TASK] [--format pretty|json] [--cache-dir P]", "recorded runs and what their tasks printed",
-     k_last_flags, 1, false, k_last_details},
+    {"show", "show [PROJECT[#TASK] | TASK] [--filter F] [--format pretty|json]", "projects and their resolved tasks",
+     k_show_flags, 1, false, k_show_details},
+    {"why", "why (TASK | PKG#TASK) [--run RUNID] [--format pretty|json] [--cache-dir P]",
+     "why a task ran, or was served from cache", k_why_flags, 1, false, k_why_details},
+    {"last", "last [RUNID] [--list[=N]] [--failed] [--log TASK] [--format pretty|json] [--cache-dir P]",
+     "recorded runs and what their tasks printed", k_last_flags, 1, false, k_last_details},
     {"info", "info [--format pretty|json] [--cache-dir P]", "what vx found and uses here", k_info_flags, 0, false, ""},
     {"cache",
      "cache prune [--older-than D] [--max-size S] [--dry-run] [--format pretty|json] [--cache-dir P]\n"

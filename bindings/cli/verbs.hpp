@@ -20,25 +20,25 @@ enum class takes : std::uint8_t {
 enum class form : std::uint8_t { text, count, positive, milliseconds, share, label, path, word, list };
 
 struct flag_spec {
-  std::string_view name;         ///< with its dashes
-  std::string_view alias;        ///< a second spelling, or empty
+  std::string_view name;   ///< with its dashes
+  std::string_view alias;  ///< a second spelling, or empty
   takes arity = takes::nothing;
   form value = form::text;
   std::string_view placeholder;  ///< how help shows the value
   std::string_view words;        ///< form::word: the accepted ones, `a|b|c`
   bool repeatable = false;
-  bool empty_is_bare = false;    ///< `--f=` means `--f`
+  bool empty_is_bare = false;  ///< `--f=` means `--f`
   std::string_view help;
 };
 
 struct verb_spec {
   std::string_view name;
-  std::string_view usage;        ///< after `vx `
-  std::string_view summary;      ///< one line of `vx help`
+  std::string_view usage;    ///< after `vx `
+  std::string_view summary;  ///< one line of `vx help`
   std::span<const flag_spec> flags;
   std::size_t max_operands = 0;
-  bool forwards = false;         ///< takes arguments after `--`
-  std::string_view details;      ///< the reference below the flags, whole lines
+  bool forwards = false;     ///< takes arguments after `--`
+  std::string_view details;  ///< the reference below the flags, whole lines
 };
 
 std::span<const verb_spec> verbs();

@@ -126,12 +126,9 @@ result<bool> restore(const vx_entry& entry, const output_scope& scope) {
       if (ours) state.index->put_stamps(key, r.stamps);
       mark_used(entry);
       return true;
-    case how::missing:
-      state.note("cache: " + r.reason);
-      return false;
+    case how::missing: state.note("cache: " + r.reason); return false;
     case how::refused:
-    case how::tree_error:
-      break;
+    case how::tree_error: break;
   }
   if (ours) state.index->drop_stamps(key);
   return fail(r.how == how::refused ? errc::REFUSED : errc::FS, r.reason);

@@ -111,18 +111,11 @@ std::int32_t next(vx_schedule& s, std::uint32_t* node, std::uint32_t* blocker) {
   if (node != nullptr) *node = a->node;
   if (blocker != nullptr && a->blocker) *blocker = *a->blocker;
   switch (a->what) {
-    case action::kind::start:
-      s.running[a->node] = true;
-      return VX_NEXT_RUN;
-    case action::kind::restore:
-      s.running[a->node] = s.restoring[a->node] = true;
-      return VX_NEXT_RESTORE;
-    case action::kind::complete:
-      return VX_NEXT_COMPLETE;
-    case action::kind::skip:
-      return VX_NEXT_SKIP;
-    case action::kind::abort:
-      break;
+    case action::kind::start: s.running[a->node] = true; return VX_NEXT_RUN;
+    case action::kind::restore: s.running[a->node] = s.restoring[a->node] = true; return VX_NEXT_RESTORE;
+    case action::kind::complete: return VX_NEXT_COMPLETE;
+    case action::kind::skip: return VX_NEXT_SKIP;
+    case action::kind::abort: break;
   }
   return VX_NEXT_ABORT;
 }

@@ -48,9 +48,9 @@ struct cache_state {
   std::unique_ptr<cache::store> store;
   std::unique_ptr<cache::index> index;  ///< null: no root
   cache::layer_list layers;
-  std::mutex mutex;                     ///< guards what follows
-  std::string notices;                  ///< lines not yet taken
-  std::vector<digest128> used;          ///< hits whose use is to be recorded
+  std::mutex mutex;             ///< guards what follows
+  std::string notices;          ///< lines not yet taken
+  std::vector<digest128> used;  ///< hits whose use is to be recorded
   ~cache_state();
   /// A line for vx_cache_notices().
   void note(const std::string& line);

@@ -18,9 +18,7 @@ using bytes_view = std::span<const std::byte>;
 inline bytes_view as_bytes(std::string_view text) noexcept {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
-inline std::string_view as_text(bytes_view raw) noexcept {
-  return {reinterpret_cast<const char*>(raw.data()), raw.size()};
-}
+inline std::string_view as_text(bytes_view raw) noexcept { return {reinterpret_cast<const char*>(raw.data()), raw.size()}; }
 
 /// Appends little-endian integers and counted byte strings to a growing buffer.
 class byte_writer {
@@ -98,7 +96,9 @@ bool from_hex(std::string_view text, std::span<std::byte> out) noexcept;
 struct digest128 {
   std::array<std::byte, 16> raw{};
   friend bool operator==(const digest128&, const digest128&) = default;
-  friend auto operator<=>(const digest128& a, const digest128& b) noexcept { return std::memcmp(a.raw.data(), b.raw.data(), 16) <=> 0; }
+  friend auto operator<=>(const digest128& a, const digest128& b) noexcept {
+    return std::memcmp(a.raw.data(), b.raw.data(), 16) <=> 0;
+  }
   std::string hex() const { return to_hex(raw); }
   std::string_view view() const noexcept { return {reinterpret_cast<const char*>(raw.data()), raw.size()}; }
   static bool parse(std::string_view hex, digest128& out) noexcept { return from_hex(hex, out.raw); }

@@ -18,7 +18,7 @@ class environment {
   std::string get(std::string_view name, std::string_view fallback = {}) const;
   void set(std::string name, std::string value);
   void unset(std::string_view name);
-  std::vector<std::string> to_block() const;             ///< "NAME=value", sorted by name
+  std::vector<std::string> to_block() const;  ///< "NAME=value", sorted by name
   const std::map<std::string, std::string, std::less<>>& vars() const noexcept { return vars_; }
 
  private:

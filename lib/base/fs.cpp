@@ -82,9 +82,7 @@ stat_info stat_info::from(const struct ::stat& st) noexcept {
   return out;
 }
 
-result<stat_info> lstat_at(int dir, const std::string& path) {
-  return stat_with(dir, path, AT_SYMLINK_NOFOLLOW, "lstat");
-}
+result<stat_info> lstat_at(int dir, const std::string& path) { return stat_with(dir, path, AT_SYMLINK_NOFOLLOW, "lstat"); }
 
 result<stat_info> stat_at(int dir, const std::string& path) { return stat_with(dir, path, 0, "stat"); }
 

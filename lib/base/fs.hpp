@@ -37,7 +37,7 @@ struct stat_info {
   std::uint64_t ino = 0;
   std::uint64_t dev = 0;
   std::uint64_t nlink = 0;
-  std::uint64_t blocks = 0;        ///< 512-byte blocks allocated
+  std::uint64_t blocks = 0;  ///< 512-byte blocks allocated
   bool exists() const noexcept { return kind != fs::kind::none; }
   static stat_info from(const struct ::stat& st) noexcept;
 };
@@ -51,7 +51,7 @@ result<stat_info> stat_at(int dir, const std::string& path);
 result<stat_info> fstat_fd(int fd);
 bool exists_at(int dir, const std::string& path) noexcept;
 
-result<unique_fd> open_dir_at(int dir, const std::string& path);                       ///< O_DIRECTORY
+result<unique_fd> open_dir_at(int dir, const std::string& path);                               ///< O_DIRECTORY
 result<unique_fd> open_at(int dir, const std::string& path, int flags, unsigned mode = 0666);  ///< O_CLOEXEC added
 
 /// Reads a whole file, refusing more than `cap` bytes (failure CORRUPT). Failure.sys is ENOENT when it is not there.
@@ -61,7 +61,8 @@ result<std::string> read_link_at(int dir, const std::string& path);
 status write_all(int fd, std::string_view data);
 
 /// Writes a temporary beside the target, optionally fsyncs, and renames over it.
-status write_file_atomic_at(int dir, const std::string& path, std::string_view data, unsigned mode = 0644, bool durable = false);
+status write_file_atomic_at(int dir, const std::string& path, std::string_view data, unsigned mode = 0644,
+                            bool durable = false);
 
 /// mkdir -p; existing directories are fine.
 status make_dirs_at(int dir, const std::string& path, unsigned mode = 0777);

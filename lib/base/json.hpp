@@ -29,8 +29,8 @@ class object {
   object& operator=(const object&);
   object& operator=(object&&) noexcept;
   ~object();
-  value& set(std::string name, value v);         ///< replaces an existing member
-  value& add(std::string name, value v);         ///< appends without looking
+  value& set(std::string name, value v);  ///< replaces an existing member
+  value& add(std::string name, value v);  ///< appends without looking
   const value* find(std::string_view name) const noexcept;
   value* find(std::string_view name) noexcept;
   bool erase(std::string_view name);
@@ -48,12 +48,12 @@ class object {
 
 class value {
  public:
-  value() noexcept = default;                                  // null
+  value() noexcept = default;  // null
   value(std::nullptr_t) noexcept {}
   value(bool b) noexcept : data_(b) {}
   template <class I>
-    requires(std::is_integral_v<I> && !std::is_same_v<I, bool>)
-  value(I i) noexcept : data_(static_cast<std::int64_t>(i)) {}
+  requires(std::is_integral_v<I> && !std::is_same_v<I, bool>) value(I i)
+  noexcept : data_(static_cast<std::int64_t>(i)) {}
   value(double d) noexcept : data_(d) {}
   value(std::string s) noexcept : data_(std::move(s)) {}
   value(std::string_view s) : data_(std::string(s)) {}
@@ -101,13 +101,13 @@ struct position {
 position locate(std::string_view text, std::uint32_t offset) noexcept;
 
 struct parse_options {
-  bool comments = false;         ///< JSONC: // and /* */ comments, trailing commas, byte-order mark
-  bool refuse_duplicates = true; ///< duplicate member names fail with both positions
+  bool comments = false;          ///< JSONC: // and /* */ comments, trailing commas, byte-order mark
+  bool refuse_duplicates = true;  ///< duplicate member names fail with both positions
   std::uint32_t max_depth = 512;
 };
 
 struct parse_error {
-  std::string message;           ///< "expected a value", "duplicate key \"a\" (first at 3:5)", "not UTF-8", "lone surrogate" ...
+  std::string message;  ///< "expected a value", "duplicate key \"a\" (first at 3:5)", "not UTF-8", "lone surrogate" ...
   std::uint32_t offset = 0;
 };
 

@@ -230,45 +230,28 @@ class builder {
 
 const char* explain(rj::ParseErrorCode code) noexcept {
   switch (code) {
-    case rj::kParseErrorDocumentEmpty:
-      return "the document is empty";
-    case rj::kParseErrorDocumentRootNotSingular:
-      return "text after the end of the document";
-    case rj::kParseErrorValueInvalid:
-      return "expected a value";
-    case rj::kParseErrorObjectMissName:
-      return "expected a member name in double quotes";
-    case rj::kParseErrorObjectMissColon:
-      return "expected ':' after the member name";
-    case rj::kParseErrorObjectMissCommaOrCurlyBracket:
-      return "expected ',' or '}'";
-    case rj::kParseErrorArrayMissCommaOrSquareBracket:
-      return "expected ',' or ']'";
-    case rj::kParseErrorStringUnicodeEscapeInvalidHex:
-      return "expected four hexadecimal digits after \\u";
-    case rj::kParseErrorStringUnicodeSurrogateInvalid:
-      return "lone surrogate";
-    case rj::kParseErrorStringEscapeInvalid:
-      return "no such escape, or a raw control character in a string";
-    case rj::kParseErrorStringMissQuotationMark:
-      return "a string without an end";
-    case rj::kParseErrorStringInvalidEncoding:
-      return "not UTF-8";
-    case rj::kParseErrorNumberTooBig:
-      return "a number beyond what a double holds";
-    case rj::kParseErrorNumberMissFraction:
-      return "expected a digit after the decimal point";
-    case rj::kParseErrorNumberMissExponent:
-      return "expected a digit in the exponent";
-    default:
-      return "a syntax error";
+    case rj::kParseErrorDocumentEmpty: return "the document is empty";
+    case rj::kParseErrorDocumentRootNotSingular: return "text after the end of the document";
+    case rj::kParseErrorValueInvalid: return "expected a value";
+    case rj::kParseErrorObjectMissName: return "expected a member name in double quotes";
+    case rj::kParseErrorObjectMissColon: return "expected ':' after the member name";
+    case rj::kParseErrorObjectMissCommaOrCurlyBracket: return "expected ',' or '}'";
+    case rj::kParseErrorArrayMissCommaOrSquareBracket: return "expected ',' or ']'";
+    case rj::kParseErrorStringUnicodeEscapeInvalidHex: return "expected four hexadecimal digits after \\u";
+    case rj::kParseErrorStringUnicodeSurrogateInvalid: return "lone surrogate";
+    case rj::kParseErrorStringEscapeInvalid: return "no such escape, or a raw control character in a string";
+    case rj::kParseErrorStringMissQuotationMark: return "a string without an end";
+    case rj::kParseErrorStringInvalidEncoding: return "not UTF-8";
+    case rj::kParseErrorNumberTooBig: return "a number beyond what a double holds";
+    case rj::kParseErrorNumberMissFraction: return "expected a digit after the decimal point";
+    case rj::kParseErrorNumberMissExponent: return "expected a digit in the exponent";
+    default: return "a syntax error";
   }
 }
 
 constexpr std::string_view k_mark = "\xef\xbb\xbf";  // byte-order mark
 
-constexpr unsigned k_strict =
-    rj::kParseNumbersAsStringsFlag | rj::kParseValidateEncodingFlag | rj::kParseIterativeFlag;
+constexpr unsigned k_strict = rj::kParseNumbersAsStringsFlag | rj::kParseValidateEncodingFlag | rj::kParseIterativeFlag;
 constexpr unsigned k_relaxed = k_strict | rj::kParseCommentsFlag | rj::kParseTrailingCommasFlag;
 
 // Of a token that is wrong as a whole, its beginning; else where the parser stopped.
@@ -287,11 +270,11 @@ tl::expected<value, parse_error> parse(std::string_view text, const parse_option
   rj::MemoryStream in(body.data(), body.size());
   rj::Reader reader;
   builder handler(text, skip, in, options);
-  const rj::ParseResult outcome =
-      options.comments ? reader.Parse<k_relaxed>(in, handler) : reader.Parse<k_strict>(in, handler);
+  const rj::ParseResult outcome = options.comments ? reader.Parse<k_relaxed>(in, handler) : reader.Parse<k_strict>(in, handler);
   if (handler.failed()) return tl::unexpected(handler.take_error());
   if (outcome.IsError()) {
-    return tl::unexpected(parse_error{explain(outcome.Code()), static_cast<std::uint32_t>(place(outcome, handler, skip, text.size()))});
+    return tl::unexpected(
+        parse_error{explain(outcome.Code()), static_cast<std::uint32_t>(place(outcome, handler, skip, text.size()))});
   }
   if (in.Tell() < body.size()) {  // the parser takes a NUL for the end
     return tl::unexpected(parse_error{"a NUL byte", static_cast<std::uint32_t>(skip + in.Tell())});
@@ -305,7 +288,8 @@ position locate(std::string_view text, std::uint32_t offset) noexcept {
   out.line += static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t newline = before.rfind('\n');
   const std::size_t mark = before.starts_with(k_mark) ? k_mark.size() : 0;  // has no width
-  out.column += static_cast<std::uint32_t>(newline == std::string_view::npos ? before.size() - mark : before.size() - newline - 1);
+  out.column +=
+      static_cast<std::uint32_t>(newline == std::string_view::npos ? before.size() - mark : before.size() - newline - 1);
   return out;
 }
 

@@ -81,16 +81,12 @@ bool equal(const value& a, const value& b) {
   }
   if (a.type() != b.type()) return false;
   switch (a.type()) {
-    case type::boolean:
-      return a.as_bool() == b.as_bool();
-    case type::string:
-      return a.as_string() == b.as_string();
+    case type::boolean: return a.as_bool() == b.as_bool();
+    case type::string: return a.as_string() == b.as_string();
     case type::array:
       return std::equal(a.as_array().begin(), a.as_array().end(), b.as_array().begin(), b.as_array().end(), equal);
-    case type::object:
-      return equal_objects(a.as_object(), b.as_object());
-    default:
-      return true;
+    case type::object: return equal_objects(a.as_object(), b.as_object());
+    default: return true;
   }
 }
 

@@ -19,18 +19,12 @@ void append_unicode(std::string& out, unsigned char c) {
 // The short escape of a control character, or 0.
 char short_escape(char c) noexcept {
   switch (c) {
-    case '\b':
-      return 'b';
-    case '\f':
-      return 'f';
-    case '\n':
-      return 'n';
-    case '\r':
-      return 'r';
-    case '\t':
-      return 't';
-    default:
-      return 0;
+    case '\b': return 'b';
+    case '\f': return 'f';
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
   }
 }
 
@@ -97,22 +91,13 @@ class writer {
 
   void put(const value& v) {
     switch (v.type()) {
-      case type::null:
-        out_.append("null");
-        return;
-      case type::boolean:
-        out_.append(v.as_bool() ? "true" : "false");
-        return;
-      case type::integer:
-        return append_int(out_, v.as_int());
-      case type::number:
-        return append_double(out_, v.as_double());
-      case type::string:
-        return put_string(v.as_string());
-      case type::array:
-        return put_array(v.as_array());
-      case type::object:
-        return put_object(v.as_object());
+      case type::null: out_.append("null"); return;
+      case type::boolean: out_.append(v.as_bool() ? "true" : "false"); return;
+      case type::integer: return append_int(out_, v.as_int());
+      case type::number: return append_double(out_, v.as_double());
+      case type::string: return put_string(v.as_string());
+      case type::array: return put_array(v.as_array());
+      case type::object: return put_object(v.as_object());
     }
   }
 

@@ -1,5 +1,5 @@
-// Broken on purpose: each name switches one rule off, so that tests/conformance/mutate.sh can see its test fail. Only a build with
-// -Dmutations=true knows them (VX_MUTATION names the one that is on); every other build compiles them away.
+// Broken on purpose: each name switches one rule off, so that tests/conformance/mutate.sh can see its test fail. Only a build
+// with -Dmutations=true knows them (VX_MUTATION names the one that is on); every other build compiles them away.
 #pragma once
 
 #ifdef VX_MUTATIONS

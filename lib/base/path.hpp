@@ -28,8 +28,8 @@ class rel_path {
 
 namespace path {
 /// Lexical helpers; none touches the system. An empty directory means "the root itself".
-std::string join(std::string_view dir, std::string_view name);          ///< join("", "x") == "x"
-std::string_view parent(std::string_view path) noexcept;                ///< parent("a/b") == "a", parent("a") == ""
+std::string join(std::string_view dir, std::string_view name);  ///< join("", "x") == "x"
+std::string_view parent(std::string_view path) noexcept;        ///< parent("a/b") == "a", parent("a") == ""
 std::string_view base_name(std::string_view path) noexcept;
 /// True when `path` is `dir` or lies below it; dir "" holds everything.
 bool is_within(std::string_view path, std::string_view dir) noexcept;

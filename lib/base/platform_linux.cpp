@@ -92,16 +92,11 @@ struct raw_entry {
 
 kind kind_of(std::uint8_t type) noexcept {
   switch (type) {
-    case 4:
-      return kind::dir;
-    case 8:
-      return kind::file;
-    case 10:
-      return kind::link;
-    case 0:
-      return kind::none;  // the file system does not say
-    default:
-      return kind::other;
+    case 4: return kind::dir;
+    case 8: return kind::file;
+    case 10: return kind::link;
+    case 0: return kind::none;  // the file system does not say
+    default: return kind::other;
   }
 }
 
@@ -152,8 +147,7 @@ bool is_network_fs(int fd) noexcept {
     case 0x47504653UL:  // GPFS
     case 0x0bd00bd0UL:  // Lustre
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -67,16 +67,11 @@ namespace {
 
 kind kind_of(std::uint8_t type) noexcept {
   switch (type) {
-    case DT_DIR:
-      return kind::dir;
-    case DT_REG:
-      return kind::file;
-    case DT_LNK:
-      return kind::link;
-    case DT_UNKNOWN:
-      return kind::none;
-    default:
-      return kind::other;
+    case DT_DIR: return kind::dir;
+    case DT_REG: return kind::file;
+    case DT_LNK: return kind::link;
+    case DT_UNKNOWN: return kind::none;
+    default: return kind::other;
   }
 }
 

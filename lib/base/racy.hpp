@@ -1,5 +1,5 @@
-// The racy window (keys.md 12.3): how long after a stamp a change could still hide behind an equal stamp. One rule for file memos, index
-// entries, truth checks, directory snapshots, config traces and manifests.
+// The racy window (keys.md 12.3): how long after a stamp a change could still hide behind an equal stamp. One rule for file
+// memos, index entries, truth checks, directory snapshots, config traces and manifests.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace vx::fs {
 
-/// In nanoseconds. 50 ms; plus 1 s for a stamp without a sub-second part, plus 2 s instead when that second is even: file systems that
-/// stamp whole seconds, or every second one.
+/// In nanoseconds. 50 ms; plus 1 s for a stamp without a sub-second part, plus 2 s instead when that second is even: file
+/// systems that stamp whole seconds, or every second one.
 inline std::int64_t racy_window_ns(timestamp t) noexcept {
   constexpr std::int64_t k_ms = 1'000'000;
   if (t.ns != 0 || mutated("narrow-window")) return 50 * k_ms;

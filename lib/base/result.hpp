@@ -14,10 +14,10 @@ namespace vx {
 /// the thing, the place and the way out; it is shown to people as it stands.
 struct failure {
   errc code = errc::INTERNAL;
-  int sys = 0;              ///< errno, 0 when no system call failed
+  int sys = 0;  ///< errno, 0 when no system call failed
   std::string message;
-  std::string path;         ///< the file at fault, when there is one
-  std::string details;      ///< a JSON object for callers that want more (cycle path, source position), or empty
+  std::string path;     ///< the file at fault, when there is one
+  std::string details;  ///< a JSON object for callers that want more (cycle path, source position), or empty
 };
 
 template <class T>
@@ -42,15 +42,15 @@ using status = result<void>;
 #define VX_CAT(a, b) VX_CAT_(a, b)
 
 /// Evaluates a result<> expression; returns its failure from the enclosing function.
-#define VX_TRY(expr)                                                  \
-  do {                                                                \
-    if (auto vx_try_ = (expr); !vx_try_) {                            \
+#define VX_TRY(expr)                                                    \
+  do {                                                                  \
+    if (auto vx_try_ = (expr); !vx_try_) {                              \
       return tl::unexpected<::vx::failure>(std::move(vx_try_).error()); \
-    }                                                                 \
+    }                                                                   \
   } while (0)
 
-#define VX_TRY_LET_(tmp, decl, expr)                                  \
-  auto tmp = (expr);                                                  \
+#define VX_TRY_LET_(tmp, decl, expr)                                      \
+  auto tmp = (expr);                                                      \
   if (!tmp) return tl::unexpected<::vx::failure>(std::move(tmp).error()); \
   decl = std::move(tmp).value()
 

@@ -10,11 +10,9 @@ namespace vx {
 
 std::string_view status_name(errc code) noexcept {
   switch (code) {
-    case errc::ok:
-      return "VX_OK";
+    case errc::ok: return "VX_OK";
 #define VX_STATUS_NAME(name, value, text) \
-  case errc::name:                        \
-    return "VX_E_" #name;
+  case errc::name: return "VX_E_" #name;
       VX_STATUS_LIST(VX_STATUS_NAME)
 #undef VX_STATUS_NAME
   }

@@ -232,7 +232,8 @@ class pump {
     unique_fd watch;
     while (true) {
       info.si_pid = 0;
-      if (::waitid(P_PID, static_cast<id_t>(child_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR) return {};
+      if (::waitid(P_PID, static_cast<id_t>(child_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR)
+        return {};
       if (info.si_pid != 0 || check_stop()) return {};
       if (!watch) watch = platform::watch_process(child_.pid());
       pollfd fds[2] = {{watch.get(), POLLIN, 0}, {stopping_ || cancel_ == nullptr ? -1 : cancel_->fd(), POLLIN, 0}};

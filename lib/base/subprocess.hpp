@@ -17,14 +17,14 @@
 namespace vx {
 
 struct subprocess_options {
-  std::string program;                ///< absolute path
-  std::vector<std::string> args;      ///< without argv[0]
-  std::string cwd;                    ///< "" = the host's
-  std::vector<std::string> env;       ///< "NAME=value" block; exactly the child's environment
-  bool own_group = true;              ///< setpgid/setsid so that it can be killed with its tree
+  std::string program;                                              ///< absolute path
+  std::vector<std::string> args;                                    ///< without argv[0]
+  std::string cwd;                                                  ///< "" = the host's
+  std::vector<std::string> env;                                     ///< "NAME=value" block; exactly the child's environment
+  bool own_group = true;                                            ///< setpgid/setsid so that it can be killed with its tree
   bool pipe_stdin = false, pipe_stdout = true, pipe_stderr = true;  ///< else /dev/null
-  bool stderr_to_host = false;        ///< inherit the host's stderr (evaluator); overrides pipe_stderr
-  bool stdout_to_stderr = false;      ///< stdout goes where stderr goes
+  bool stderr_to_host = false;    ///< inherit the host's stderr (evaluator); overrides pipe_stderr
+  bool stdout_to_stderr = false;  ///< stdout goes where stderr goes
   /// Further descriptors: child number -> parent's descriptor (dup'ed into the child).
   std::vector<std::pair<int, int>> extra_fds;
 };
@@ -43,7 +43,7 @@ class subprocess {
   unique_fd& err() noexcept { return err_; }
   /// Waits for the end; the wait(2) status. Once only.
   result<int> wait();
-  void kill(int signal) noexcept;     ///< to the group when own_group, else to the process
+  void kill(int signal) noexcept;  ///< to the group when own_group, else to the process
 
  private:
   subprocess() = default;
@@ -57,7 +57,7 @@ struct subprocess_output {
   bool timed_out = false;
   std::string out, err;
   bool ok() const noexcept { return wait_status == 0 && !timed_out; }
-  int exit_code() const noexcept;     ///< as is; 128 + n for a signal
+  int exit_code() const noexcept;  ///< as is; 128 + n for a signal
 };
 
 /// Starts, feeds `input`, reads both streams to their ends, waits. `cancel` (may be null) kills it: failure CANCELLED.

@@ -38,7 +38,8 @@ std::string escape(std::string_view raw, bool controls) {
     const std::size_t n = utf8_length(raw, i);
     const auto byte = static_cast<unsigned char>(raw[i]);
     // C1 controls (U+0080 to U+009F) drive terminals too.
-    const bool control = byte < 0x20 || byte == 0x7f || (n == 2 && byte == 0xc2 && static_cast<unsigned char>(raw[i + 1]) < 0xa0);
+    const bool control =
+        byte < 0x20 || byte == 0x7f || (n == 2 && byte == 0xc2 && static_cast<unsigned char>(raw[i + 1]) < 0xa0);
     if (n == 0) {
       append_byte(out, byte);
       ++i;

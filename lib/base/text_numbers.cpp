@@ -66,16 +66,11 @@ std::optional<std::uint64_t> parse_duration_ms(std::string_view s) noexcept {
   const auto value = take_digits(s);
   if (!value || s.size() != 1) return std::nullopt;
   switch (s.front()) {
-    case 's':
-      return scaled(*value, 1000);
-    case 'm':
-      return scaled(*value, 60'000);
-    case 'h':
-      return scaled(*value, 3'600'000);
-    case 'd':
-      return scaled(*value, 86'400'000);
-    default:
-      return std::nullopt;
+    case 's': return scaled(*value, 1000);
+    case 'm': return scaled(*value, 60'000);
+    case 'h': return scaled(*value, 3'600'000);
+    case 'd': return scaled(*value, 86'400'000);
+    default: return std::nullopt;
   }
 }
 

@@ -51,7 +51,8 @@ unsigned usable_cpus() noexcept;
 
 /// Runs body(begin, end) over [0, n) in chunks on up to `threads` threads, the caller's included. Returns when all
 /// is done. `body` must not throw. With one thread or a small n everything runs on the caller's thread.
-void parallel_for(std::size_t n, unsigned threads, std::size_t min_chunk, const std::function<void(std::size_t, std::size_t)>& body);
+void parallel_for(std::size_t n, unsigned threads, std::size_t min_chunk,
+                  const std::function<void(std::size_t, std::size_t)>& body);
 
 /// A stop request that any thread or signal handler may raise. Async-signal-safe: it stores and wakes.
 /// The descriptor becomes readable at the first request and stays readable.
@@ -62,7 +63,7 @@ class cancel_token {
   cancel_token(const cancel_token&) = delete;
   cancel_token& operator=(const cancel_token&) = delete;
 
-  void request(int signal) noexcept;            ///< SIGINT, SIGTERM or SIGKILL; SIGKILL outranks an earlier one
+  void request(int signal) noexcept;  ///< SIGINT, SIGTERM or SIGKILL; SIGKILL outranks an earlier one
   bool requested() const noexcept { return signal_.load(std::memory_order_acquire) != 0; }
   int signal() const noexcept { return signal_.load(std::memory_order_acquire); }  ///< the FIRST signal asked
   bool kill_requested() const noexcept { return kill_.load(std::memory_order_acquire); }

@@ -1,4 +1,5 @@
-// What a task owns that adds to the outputs of a dependency (cache.md 11): the rows its run added or changed, never what a glob matches.
+// What a task owns that adds to the outputs of a dependency (cache.md 11): the rows its run added or changed, never what a glob
+// matches.
 #include <errno.h>
 
 #include <algorithm>
@@ -16,10 +17,13 @@ namespace {
 /// The place of a row in sorted rows; size() when there is none.
 std::size_t find_row(const std::vector<output_row>& rows, const output_row& like) {
   const auto at = std::lower_bound(rows.begin(), rows.end(), like, row_before);
-  return at != rows.end() && at->space == like.space && at->path == like.path ? static_cast<std::size_t>(at - rows.begin()) : rows.size();
+  return at != rows.end() && at->space == like.space && at->path == like.path ? static_cast<std::size_t>(at - rows.begin())
+                                                                              : rows.size();
 }
 
-result<unique_fd> anchor_of(const output_scope& scope, space which) { return open_anchor(scope_space(scope, which).base_path()); }
+result<unique_fd> anchor_of(const output_scope& scope, space which) {
+  return open_anchor(scope_space(scope, which).base_path());
+}
 
 }  // namespace
 
@@ -32,7 +36,8 @@ std::vector<output_row> added_outputs(const stamped_outputs& before, const stamp
       const output_row& was = before.rows[at];
       const output_stamp &a = before.stamps[at], &b = after.stamps[i];
       // A directory has a new ctime whenever something is made in it: its row is its mode.
-      const bool same = was.kind == r.kind && (r.kind == 'd' ? was.mode == r.mode : a.ino == b.ino && a.ctime_ns == b.ctime_ns && a.ino != 0);
+      const bool same =
+          was.kind == r.kind && (r.kind == 'd' ? was.mode == r.mode : a.ino == b.ino && a.ctime_ns == b.ctime_ns && a.ino != 0);
       if (same) continue;
     }
     out.push_back(r);
@@ -67,7 +72,8 @@ std::vector<output_row> still_placed(const output_scope& scope, const stamped_ou
   return out;
 }
 
-result<std::vector<std::string>> clean_rows(const output_scope& scope, const std::vector<output_row>& rows, const std::vector<output_row>& keep) {
+result<std::vector<std::string>> clean_rows(const output_scope& scope, const std::vector<output_row>& rows,
+                                            const std::vector<output_row>& keep) {
   std::vector<std::string> removed;
   for (const space which : {space::workspace, space::project}) {
     const auto base = anchor_of(scope, which);

@@ -22,8 +22,8 @@ class codec {
   codec(codec&&) noexcept;
   codec& operator=(codec&&) noexcept;
   struct impl;
-  impl& get();                               ///< created at first use
-  void trim() noexcept;                      ///< gives back buffers that a large artifact left behind
+  impl& get();           ///< created at first use
+  void trim() noexcept;  ///< gives back buffers that a large artifact left behind
 
  private:
   std::unique_ptr<impl> impl_;
@@ -31,14 +31,14 @@ class codec {
 
 struct artifact_expectations {
   digest128 key;
-  const output_scope* scope = nullptr;       ///< null: names are checked for their shape only
+  const output_scope* scope = nullptr;  ///< null: names are checked for their shape only
   std::uint64_t tar_limit = k_tar_limit;
 };
 
 struct artifact_contents {
   std::string task;
   exec_stats stats;
-  std::string log;                           ///< encoded records
+  std::string log;  ///< encoded records
   std::vector<output_row> rows;
   std::uint64_t output_bytes = 0;
 };
@@ -48,23 +48,23 @@ class member_sink {
  public:
   virtual ~member_sink() = default;
   virtual status begin(const output_row& row) = 0;
-  virtual status data(std::string_view bytes) = 0;   ///< files only
+  virtual status data(std::string_view bytes) = 0;  ///< files only
   virtual status end() = 0;
 };
 
 /// Reads and verifies a whole artifact. Failures: CORRUPT = the artifact is bad; another code = the system or the sink.
-result<artifact_contents> scan_artifact(std::string_view bytes, const artifact_expectations& expect, member_sink* sink = nullptr,
-                                        codec* tools = nullptr);
+result<artifact_contents> scan_artifact(std::string_view bytes, const artifact_expectations& expect,
+                                        member_sink* sink = nullptr, codec* tools = nullptr);
 /// The same over a file; one that declares more than 4 MiB, or no size, is streamed.
-result<artifact_contents> scan_artifact_fd(int fd, std::uint64_t size, const artifact_expectations& expect, member_sink* sink = nullptr,
-                                           codec* tools = nullptr);
+result<artifact_contents> scan_artifact_fd(int fd, std::uint64_t size, const artifact_expectations& expect,
+                                           member_sink* sink = nullptr, codec* tools = nullptr);
 
 /// Supplies the bytes of row `i` to `put`, which may be called several times; together exactly row.size bytes.
 using body_source = std::function<status(std::size_t i, const std::function<status(std::string_view)>& put)>;
 
 struct pack_request {
   digest128 key;
-  std::string task_id;                       ///< "<project>#<task>"
+  std::string task_id;  ///< "<project>#<task>"
   exec_stats stats;
   std::string_view log;
   const std::vector<output_row>* rows = nullptr;

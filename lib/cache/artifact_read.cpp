@@ -1,5 +1,5 @@
-// The hardened reader: decompression under a running count, the dialect guard, libarchive, then the rules of cache.md 4.2 and 10
-// on every member in turn. The whole artifact is refused when any member is bad, even the last.
+// The hardened reader: decompression under a running count, the dialect guard, libarchive, then the rules of cache.md 4.2 and
+// 10 on every member in turn. The whole artifact is refused when any member is bad, even the last.
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -60,7 +60,8 @@ class name_rules {
     for (std::string_view dir = parent; !dir.empty(); dir = path::parent(dir)) {
       probe.path = dir;
       const auto at = std::lower_bound(before.begin(), before.end(), probe, row_before);
-      if (at != before.end() && at->space == r.space && at->path == dir && at->kind != 'd') return bad("a member below a file or link");
+      if (at != before.end() && at->space == r.space && at->path == dir && at->kind != 'd')
+        return bad("a member below a file or link");
     }
     last_parent_ = parent;
     last_space_ = r.space;
@@ -153,8 +154,8 @@ class reader {
   }
 
   result<std::string> read_fixed(std::uint64_t cap, bool summed) {
-    if (archive_entry_filetype(e_) != AE_IFREG || archive_entry_hardlink(e_) != nullptr || archive_entry_mode(e_) % 010000 != 0644 ||
-        archive_entry_mtime(e_) != 0 || archive_entry_mtime_nsec(e_) != 0) {
+    if (archive_entry_filetype(e_) != AE_IFREG || archive_entry_hardlink(e_) != nullptr ||
+        archive_entry_mode(e_) % 010000 != 0644 || archive_entry_mtime(e_) != 0 || archive_entry_mtime_nsec(e_) != 0) {
       return bad(std::string(name()) + " is not as it should be");
     }
     VX_TRY_LET(const std::uint64_t size, declared_size());
@@ -184,7 +185,8 @@ class reader {
       const int rc = archive_read_data_block(a_.get(), &data, &n, &offset);
       if (rc == ARCHIVE_EOF) break;
       if (rc != ARCHIVE_OK) return trouble();
-      if (offset < 0 || static_cast<std::uint64_t>(offset) != have || n > size - have) return bad("a member's content is not in one piece");
+      if (offset < 0 || static_cast<std::uint64_t>(offset) != have || n > size - have)
+        return bad("a member's content is not in one piece");
       have += n;
       const std::string_view bytes{static_cast<const char*>(data), n};
       if (summed) sum_.body(bytes);
@@ -216,7 +218,8 @@ class reader {
     const long ns = archive_entry_mtime_nsec(e_);
     if (ns < 0 || ns > 999'999'999) return bad("a time that is none");
     r.mtime = {archive_entry_mtime(e_), static_cast<std::uint32_t>(ns)};
-    if (r.kind != 'f' && (r.mtime != fs::timestamp{} || (r.kind == 'l' && r.mode != 0777))) return bad("a link or directory with attributes");
+    if (r.kind != 'f' && (r.mtime != fs::timestamp{} || (r.kind == 'l' && r.mode != 0777)))
+      return bad("a link or directory with attributes");
     if (r.kind == 'l') {
       const char* target = archive_entry_symlink(e_);
       r.target = target != nullptr ? target : "";
@@ -235,7 +238,8 @@ class reader {
     if (r.kind == 'd' && full.ends_with('/')) full.remove_suffix(1);
     sum_.member(full, r.kind, r.mode, r.target, r.size);
     if (sink_ != nullptr) VX_TRY(sink_->begin(r));
-    VX_TRY(body(r.size, true, [&](std::string_view bytes) { return sink_ != nullptr && r.kind == 'f' ? sink_->data(bytes) : status{}; }));
+    VX_TRY(body(r.size, true,
+                [&](std::string_view bytes) { return sink_ != nullptr && r.kind == 'f' ? sink_->data(bytes) : status{}; }));
     if (sink_ != nullptr) VX_TRY(sink_->end());
     out.output_bytes += r.size;
     out.rows.push_back(std::move(r));
@@ -271,8 +275,8 @@ bool declares_small_size(std::string_view frame, std::uint64_t& size) {
 }
 
 /// Content in one call: the frame's own blocks, walked without decoding, must reach exactly the end of the bytes.
-result<artifact_contents> scan_one_call(std::string_view bytes, std::uint64_t size, const artifact_expectations& expect, member_sink* sink,
-                                        codec::impl& t) {
+result<artifact_contents> scan_one_call(std::string_view bytes, std::uint64_t size, const artifact_expectations& expect,
+                                        member_sink* sink, codec::impl& t) {
   const std::size_t walked = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
   if (ZSTD_isError(walked) != 0) return bad("a damaged zstd frame");
   if (walked != bytes.size()) return bad("data after the zstd frame");
@@ -287,7 +291,8 @@ result<artifact_contents> scan_one_call(std::string_view bytes, std::uint64_t si
 
 }  // namespace
 
-result<artifact_contents> scan_artifact(std::string_view bytes, const artifact_expectations& expect, member_sink* sink, codec* tools) {
+result<artifact_contents> scan_artifact(std::string_view bytes, const artifact_expectations& expect, member_sink* sink,
+                                        codec* tools) {
   codec own;
   codec::impl& t = (tools != nullptr ? *tools : own).get();
   VX_TRY(check_frame_header(bytes));
@@ -300,7 +305,8 @@ result<artifact_contents> scan_artifact(std::string_view bytes, const artifact_e
   return reader(source, expect, sink).run();
 }
 
-result<artifact_contents> scan_artifact_fd(int fd, std::uint64_t size, const artifact_expectations& expect, member_sink* sink, codec* tools) {
+result<artifact_contents> scan_artifact_fd(int fd, std::uint64_t size, const artifact_expectations& expect, member_sink* sink,
+                                           codec* tools) {
   codec own;
   codec::impl& t = (tools != nullptr ? *tools : own).get();
   if (size > k_body_limit) return bad("larger than any artifact");

@@ -31,7 +31,9 @@ class memory_output final : public tar_output {
 
 class stream_output final : public tar_output {
  public:
-  stream_output(int fd, ZSTD_CCtx* c, std::string& buffer) : fd_(fd), c_(c), buffer_(buffer) { buffer_.resize(ZSTD_CStreamOutSize()); }
+  stream_output(int fd, ZSTD_CCtx* c, std::string& buffer) : fd_(fd), c_(c), buffer_(buffer) {
+    buffer_.resize(ZSTD_CStreamOutSize());
+  }
   status put(std::string_view bytes) override { return push(bytes, ZSTD_e_continue); }
   status close() { return push({}, ZSTD_e_end); }
   std::uint64_t written() const noexcept { return written_; }
@@ -73,7 +75,8 @@ class tar_writer {
     archive_write_set_format_pax(a_.get());
     if (archive_write_set_format_option(a_.get(), "pax", "hdrcharset", "BINARY") != ARCHIVE_OK) return trouble();
     archive_write_set_bytes_per_block(a_.get(), 0);
-    if (archive_write_open2(a_.get(), this, nullptr, &tar_writer::write_callback, nullptr, nullptr) != ARCHIVE_OK) return trouble();
+    if (archive_write_open2(a_.get(), this, nullptr, &tar_writer::write_callback, nullptr, nullptr) != ARCHIVE_OK)
+      return trouble();
     return {};
   }
 

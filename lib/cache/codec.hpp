@@ -18,10 +18,10 @@ struct codec::impl {
   };
   std::unique_ptr<ZSTD_CCtx, free_cctx> compress;
   std::unique_ptr<ZSTD_DCtx, free_dctx> decompress;
-  std::string tar, body;                     ///< buffers of the one-call path
+  std::string tar, body;  ///< buffers of the one-call path
 
-  ZSTD_CCtx* compressor();                   ///< level 1, checksum on, reset; null: no memory
-  ZSTD_DCtx* decompressor();                 ///< window log <= 27, reset; null: no memory
+  ZSTD_CCtx* compressor();    ///< level 1, checksum on, reset; null: no memory
+  ZSTD_DCtx* decompressor();  ///< window log <= 27, reset; null: no memory
 };
 
 }  // namespace vx::cache

@@ -21,19 +21,22 @@ std::string base_of(const output_scope& scope, space which) {
   return which == space::project ? path::join(scope.root, scope.project_dir) : scope.root;
 }
 
-bool rows_in_place(const output_scope& scope, space which, const output_row* begin, const output_row* end, const output_stamp* stamps) {
+bool rows_in_place(const output_scope& scope, space which, const output_row* begin, const output_row* end,
+                   const output_stamp* stamps) {
   if (begin == end) return true;
   stat_anchor at(base_of(scope, which), static_cast<std::size_t>(end - begin));
   fs::stat_info st;
   for (const output_row* r = begin; r != end; ++r, ++stamps) {
-    if (!at.look(r->path, st) || !matches_row(*r, st) || (!mutated("no-stamps") && !matches_stamp(*r, *stamps, st))) return false;
+    if (!at.look(r->path, st) || !matches_row(*r, st) || (!mutated("no-stamps") && !matches_stamp(*r, *stamps, st)))
+      return false;
   }
   return true;
 }
 
 bool same_dir(const dir_row& d, const fs::stat_info& st) {
   std::int64_t mtime = 0, ctime = 0;
-  return st.kind == fs::kind::dir && st.ino == d.ino && st.mtime.to_ns(mtime) && st.ctime.to_ns(ctime) && mtime == d.mtime_ns && ctime == d.ctime_ns;
+  return st.kind == fs::kind::dir && st.ino == d.ino && st.mtime.to_ns(mtime) && st.ctime.to_ns(ctime) && mtime == d.mtime_ns &&
+         ctime == d.ctime_ns;
 }
 
 /// A path is only what it seems while no directory above it is a link.

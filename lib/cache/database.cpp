@@ -102,21 +102,23 @@ status database::open_file(const std::string& path, access how) {
 
 status database::open_memory() {
   close();
-  if (sqlite3_open_v2(":memory:", &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr) ==
-      SQLITE_OK) {
+  if (sqlite3_open_v2(":memory:", &db_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                      nullptr) == SQLITE_OK) {
     return {};
   }
   close();
   return fail(errc::NO_MEMORY, "no memory for the index");
 }
 
-/// Checkpoints flush the disk, which on a busy one takes longer than a warm run. So a commit makes one only for a very long -wal, and
-/// closing leaves a short one behind: the next open reads it back in about a millisecond a megabyte.
+/// Checkpoints flush the disk, which on a busy one takes longer than a warm run. So a commit makes one only for a very long
+/// -wal, and closing leaves a short one behind: the next open reads it back in about a millisecond a megabyte.
 int database::committed(void* self, sqlite3* db, const char* schema, int pages) {
   constexpr int k_longest_wal = 32 << 20;
   auto& own = *static_cast<database*>(self);
   own.wal_pages_ = pages;
-  if (pages >= k_longest_wal / own.page_bytes_) sqlite3_wal_checkpoint_v2(db, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (pages >= k_longest_wal / own.page_bytes_)
+    sqlite3_wal_checkpoint_v2(db, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   return SQLITE_OK;
 }
 
@@ -124,7 +126,8 @@ void database::close() noexcept {
   constexpr int k_short_wal = 2 << 20;
   for (const auto& [sql, s] : statements_) sqlite3_finalize(s);
   statements_.clear();
-  if (db_ != nullptr && wal_pages_ <= k_short_wal / page_bytes_) sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (db_ != nullptr && wal_pages_ <= k_short_wal / page_bytes_)
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_close(db_);
   db_ = nullptr;
   wal_pages_ = 0;
@@ -137,13 +140,16 @@ bool database::checkpoint() noexcept {
 bool database::main_file_is(std::int32_t application_id, std::int32_t user_version) const noexcept {
   // Through SQLite's own descriptor: closing another one on the file would drop this process's locks.
   sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr || file->pMethods == nullptr) return false;
+  if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr ||
+      file->pMethods == nullptr)
+    return false;
   sqlite3_int64 size = 0;
   unsigned char head[100];
   if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size < 512) return false;
   if (file->pMethods->xRead(file, head, sizeof head, 0) != SQLITE_OK) return false;
   const auto number = [&](std::size_t at) {
-    return static_cast<std::int32_t>(std::uint32_t{head[at]} << 24 | std::uint32_t{head[at + 1]} << 16 | std::uint32_t{head[at + 2]} << 8 | head[at + 3]);
+    return static_cast<std::int32_t>(std::uint32_t{head[at]} << 24 | std::uint32_t{head[at + 1]} << 16 |
+                                     std::uint32_t{head[at + 2]} << 8 | head[at + 3]);
   };
   const int page = head[16] << 8 | head[17];
   if (std::memcmp(head, "SQLite format 3", 16) != 0 || size < (page == 1 ? 65536 : page)) return false;
@@ -158,7 +164,9 @@ void database::wait_for_locks(int ms) noexcept {
 
 bool database::writable() const noexcept { return db_ != nullptr && sqlite3_db_readonly(db_, "main") == 0; }
 
-bool database::exec(const char* sql) noexcept { return db_ != nullptr && sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK; }
+bool database::exec(const char* sql) noexcept {
+  return db_ != nullptr && sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
 
 statement database::use(const char* sql) {
   if (db_ == nullptr) return statement(nullptr);
@@ -181,7 +189,8 @@ bool database::is_damage() const noexcept {
 
 bool database::is_busy() const noexcept {
   const int rc = error_code() & 0xff;
-  return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL;  // the last: ten seconds of tries, whatever the timeout
+  return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ||
+         rc == SQLITE_PROTOCOL;  // the last: ten seconds of tries, whatever the timeout
 }
 
 bool database::is_full() const noexcept {

@@ -38,10 +38,10 @@ class statement {
   statement& text_or_null(int at, std::string_view v) noexcept { return v.empty() ? null(at) : text(at, v); }
 
   cache::step step() noexcept;
-  bool run() noexcept;                       ///< steps to the end; false on failure
-  void rewind() noexcept;                    ///< ready for other bindings
+  bool run() noexcept;     ///< steps to the end; false on failure
+  void rewind() noexcept;  ///< ready for other bindings
 
-  bool is_null(int column) const noexcept;   ///< columns count from 0
+  bool is_null(int column) const noexcept;  ///< columns count from 0
   std::int64_t integer(int column) const noexcept;
   std::string_view text(int column) const noexcept;
   std::string_view blob(int column) const noexcept;
@@ -82,9 +82,9 @@ class database {
 
   /// The extended result code of the last failure on this connection, and what it means.
   int error_code() const noexcept;
-  bool is_damage() const noexcept;           ///< not a database, malformed
+  bool is_damage() const noexcept;  ///< not a database, malformed
   bool is_busy() const noexcept;
-  bool is_full() const noexcept;             ///< SQLITE_FULL, ENOSPC, EDQUOT
+  bool is_full() const noexcept;  ///< SQLITE_FULL, ENOSPC, EDQUOT
   std::string error_text() const;
 
  private:
@@ -92,7 +92,7 @@ class database {
 
   sqlite3* db_ = nullptr;
   int page_bytes_ = 4096;
-  int wal_pages_ = 0;                        ///< in the -wal after our last commit
+  int wal_pages_ = 0;  ///< in the -wal after our last commit
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
 };
 
@@ -119,12 +119,12 @@ class transaction {
 
 /// What a file of ours is called and what it must be.
 struct database_kind {
-  const char* file;                          ///< "store-1.db"
-  const char* ddl;                           ///< tables and indexes
+  const char* file;  ///< "store-1.db"
+  const char* ddl;   ///< tables and indexes
   std::int32_t application_id;
   std::int32_t user_version;
-  std::int32_t page_bytes;                   ///< when it is created
-  const char* first_read;                    ///< a SELECT that must work on a sound file
+  std::int32_t page_bytes;  ///< when it is created
+  const char* first_read;   ///< a SELECT that must work on a sound file
 };
 extern const database_kind k_store_database, k_index_database;
 
@@ -133,23 +133,24 @@ constexpr int k_busy_wait_ms = 5000;
 
 struct database_request {
   std::string dir;
-  bool create = true;                        ///< false: reading verbs change nothing
-  bool private_file = false;                 ///< 0600
+  bool create = true;         ///< false: reading verbs change nothing
+  bool private_file = false;  ///< 0600
   std::function<void(const std::string&)> notice;
-  std::function<bool(database&)> seed;       ///< fills `meta` inside the creating transaction
-  int wait_ms = k_busy_wait_ms;              ///< in all, while another process keeps the database locked
+  std::function<bool(database&)> seed;  ///< fills `meta` inside the creating transaction
+  int wait_ms = k_busy_wait_ms;         ///< in all, while another process keeps the database locked
 };
 
 enum class database_state : std::uint8_t { read_write, read_only, absent, unusable };
 struct opened_database {
   database_state state = database_state::unusable;
-  std::string reason;                        ///< for unusable and for read_only by necessity: what the system said
-  std::uint64_t ino = 0;                     ///< of the file that was opened
+  std::string reason;     ///< for unusable and for read_only by necessity: what the system said
+  std::uint64_t ino = 0;  ///< of the file that was opened
 };
 
 /// The whole procedure of cache.md 3.1 and 14. Never fails: the state tells. The directory exists already when `create`.
 opened_database open_database(database& db, const database_kind& kind, const database_request& request);
-/// After corruption was reported on a connection to the file with inode `ino`: sets it aside (once, under the lock) and opens anew.
+/// After corruption was reported on a connection to the file with inode `ino`: sets it aside (once, under the lock) and opens
+/// anew.
 opened_database replace_damaged(database& db, const database_kind& kind, const database_request& request, std::uint64_t ino);
 
 }  // namespace vx::cache

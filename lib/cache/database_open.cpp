@@ -47,8 +47,9 @@ look examine(database& db, const database_kind& kind) {
 /// False: a lock or damage stands in the way; the pragma that reads the schema is the last.
 bool set_connection_pragmas(database& db, const database_kind& kind) {
   db.expect_pages_of(kind.page_bytes);
-  return db.exec("PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
-                 "PRAGMA journal_size_limit=67108864; PRAGMA synchronous=NORMAL;");
+  return db.exec(
+      "PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
+      "PRAGMA journal_size_limit=67108864; PRAGMA synchronous=NORMAL;");
 }
 
 /// False when WAL cannot be had here: the caller uses a rollback journal.
@@ -92,16 +93,18 @@ status set_aside(int dir, const std::string& dir_path, const std::string& name, 
   const std::string target = name + ".bad-" + std::to_string(wall_ns() / 1'000'000'000) + "-" + std::to_string(::getpid());
   for (const char* suffix : {"-wal", "-shm", ""}) {
     const std::string from = name + suffix, to = target + suffix;
-    if (::renameat(dir, from.c_str(), dir, to.c_str()) != 0 && errno != ENOENT) return fail_sys(errno, "cannot move aside", dir_path + "/" + from);
+    if (::renameat(dir, from.c_str(), dir, to.c_str()) != 0 && errno != ENOENT)
+      return fail_sys(errno, "cannot move aside", dir_path + "/" + from);
   }
   trim_set_aside(dir, name);
-  if (request.notice) request.notice("cache: " + dir_path + "/" + name + " was damaged; it is kept as " + target + " and a new one was started");
+  if (request.notice)
+    request.notice("cache: " + dir_path + "/" + name + " was damaged; it is kept as " + target + " and a new one was started");
   return {};
 }
 
 struct place {
   unique_fd dir;
-  std::string path;       ///< of the database
+  std::string path;  ///< of the database
   bool network = false;
   std::int64_t deadline = 0;  ///< of all waits for locks together, on the monotonic clock
 
@@ -179,7 +182,8 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
   }
   db.close();
   if (bad) {
-    if (const status s = set_aside(at.dir.get(), request.dir, kind.file, request); !s) return {database_state::unusable, s.error().message, 0};
+    if (const status s = set_aside(at.dir.get(), request.dir, kind.file, request); !s)
+      return {database_state::unusable, s.error().message, 0};
   }
   if (request.private_file) {
     // Made here so that its mode is ours: SQLite would let the umask decide, and -wal and -shm copy the mode.
@@ -187,7 +191,8 @@ opened_database create_locked(database& db, const database_kind& kind, const dat
     if (!made) return {database_state::unusable, made.error().message, 0};
     ::fchmod(made->get(), 0600);
   }
-  if (const status s = db.open_file(at.path, database::access::create); !s) return {database_state::unusable, s.error().message, 0};
+  if (const status s = db.open_file(at.path, database::access::create); !s)
+    return {database_state::unusable, s.error().message, 0};
   db.wait_for_locks(k_busy_wait_ms);
   (void)set_connection_pragmas(db, kind);
   if (!create_tables(db, kind, request, at.network)) {

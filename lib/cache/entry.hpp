@@ -20,12 +20,12 @@ enum class space : std::uint8_t { project = 0, workspace = 1 };
 /// One recorded output. Sorted by (space, path) everywhere.
 struct output_row {
   cache::space space = cache::space::project;
-  char kind = 'f';                 ///< 'f' file, 'l' link, 'd' directory (empty, or mode other than 0755)
+  char kind = 'f';  ///< 'f' file, 'l' link, 'd' directory (empty, or mode other than 0755)
   std::uint16_t mode = 0644;
-  fs::timestamp mtime;             ///< files only
+  fs::timestamp mtime;  ///< files only
   std::uint64_t size = 0;
-  std::string path;                ///< relative to the project directory or the root
-  std::string target;              ///< link text
+  std::string path;    ///< relative to the project directory or the root
+  std::string target;  ///< link text
 };
 
 /// inode and ctime as seen in this checkout; (0, 0) = none.
@@ -36,7 +36,7 @@ struct output_stamp {
 
 /// One record of the captured log, in arrival order.
 struct log_record {
-  std::uint8_t stream = 1;         ///< 1 stdout, 2 stderr, 0 = dropped: `dropped` bytes of the middle are missing here
+  std::uint8_t stream = 1;  ///< 1 stdout, 2 stderr, 0 = dropped: `dropped` bytes of the middle are missing here
   std::string bytes;
   std::uint64_t dropped = 0;
 };
@@ -59,14 +59,15 @@ struct entry {
   std::int64_t created_ns = 0, used_ns = 0;
 };
 
-/// A task's outputs declaration in executable form: what it owns in its project and in the workspace, and the walls of both scans.
+/// A task's outputs declaration in executable form: what it owns in its project and in the workspace, and the walls of both
+/// scans.
 struct output_scope {
-  std::string root;                         ///< absolute workspace root
-  std::string project_dir;                  ///< root-relative, "" for the root project
-  std::vector<std::string> files, workspace_files;   ///< as declared
+  std::string root;                                 ///< absolute workspace root
+  std::string project_dir;                          ///< root-relative, "" for the root project
+  std::vector<std::string> files, workspace_files;  ///< as declared
   glob::matcher files_match, workspace_match;
   /// Project-relative directories of other projects strictly below this one: never reached by `files`.
-  std::shared_ptr<const std::vector<std::string>> nested;    ///< sorted; may be null
+  std::shared_ptr<const std::vector<std::string>> nested;  ///< sorted; may be null
   /// The task adds to what a dependency left (cache.md 11): it owns its recorded rows and nothing that its globs match besides.
   bool additive = false;
   /// Rows that a dependant added in this checkout: no strays. Sorted; may be null.

@@ -36,14 +36,16 @@ result<artifact_contents> parse_entry_document(std::string_view text, const dige
   const json::value* format = doc->get("format");
   if (format == nullptr || !format->is_int() || format->as_int() != 1) return bad("another format");
   const json::value* k = doc->get("key");
-  if (k == nullptr || !k->is_string() || (k->as_string() != key.hex() && !mutated("no-key-check"))) return bad("made for another key");
+  if (k == nullptr || !k->is_string() || (k->as_string() != key.hex() && !mutated("no-key-check")))
+    return bad("made for another key");
   artifact_contents out;
   const json::value* task = doc->get("task");
   if (task == nullptr || !task->is_string()) return bad("no task");
   out.task = task->as_string();
   if (const json::value* exec = doc->get("exec")) {
     std::optional<std::int64_t> duration;
-    if (!exec->is_object() || !read_number(exec->get("durationNs"), duration) || !read_number(exec->get("cpuNs"), out.stats.cpu_ns) ||
+    if (!exec->is_object() || !read_number(exec->get("durationNs"), duration) ||
+        !read_number(exec->get("cpuNs"), out.stats.cpu_ns) ||
         !read_number(exec->get("peakRssBytes"), out.stats.peak_rss_bytes)) {
       return bad("numbers that are none");
     }

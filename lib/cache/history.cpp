@@ -1,4 +1,5 @@
-// Runs and their tasks (cache.md 15). Readers take the newest N invocations and filter inside: the runs table has no index by task.
+// Runs and their tasks (cache.md 15). Readers take the newest N invocations and filter inside: the runs table has no index by
+// task.
 #include <algorithm>
 #include <charconv>
 
@@ -17,14 +18,30 @@ void int_opt(statement& s, int at, const std::optional<std::int64_t>& v) { v ? s
 
 bool insert_invocation(database& db, const invocation_row& v) {
   statement s = db.use(
-      "INSERT OR REPLACE INTO invocations (run, command, requested, policy, concurrency, flow, started_ns, ended_ns, duration_ns, task_count, "
-      "failed_count, hit_count, hit_local, hit_remote, up_to_date, restored_local, restored_remote, exit_ok, commit_sha, branch, dirty, ci, "
-      "ci_provider, host, os, arch, vx_version, tags) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+      "INSERT OR REPLACE INTO invocations (run, command, requested, policy, concurrency, flow, started_ns, ended_ns, "
+      "duration_ns, task_count, "
+      "failed_count, hit_count, hit_local, hit_remote, up_to_date, restored_local, restored_remote, exit_ok, commit_sha, "
+      "branch, dirty, ci, "
+      "ci_provider, host, os, arch, vx_version, tags) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+      "?15, ?16, ?17, ?18, "
       "?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)");
   if (!s) return false;
-  s.blob(1, run_view(v.run)).text(2, v.command).text(3, v.requested).text(4, v.policy).integer(5, v.concurrency).text_or_null(6, v.flow);
-  s.integer(7, v.started_ns).integer(8, v.ended_ns).integer(9, v.duration_ns).integer(10, v.task_count).integer(11, v.failed_count);
-  s.integer(12, v.hit_count).integer(13, v.hit_local).integer(14, v.hit_remote).integer(15, v.up_to_date).integer(16, v.restored_local);
+  s.blob(1, run_view(v.run))
+      .text(2, v.command)
+      .text(3, v.requested)
+      .text(4, v.policy)
+      .integer(5, v.concurrency)
+      .text_or_null(6, v.flow);
+  s.integer(7, v.started_ns)
+      .integer(8, v.ended_ns)
+      .integer(9, v.duration_ns)
+      .integer(10, v.task_count)
+      .integer(11, v.failed_count);
+  s.integer(12, v.hit_count)
+      .integer(13, v.hit_local)
+      .integer(14, v.hit_remote)
+      .integer(15, v.up_to_date)
+      .integer(16, v.restored_local);
   s.integer(17, v.restored_remote).integer(18, v.exit_ok ? 1 : 0);
   text_opt(s, 19, v.commit_sha);
   text_opt(s, 20, v.branch);
@@ -38,14 +55,19 @@ bool insert_invocation(database& db, const invocation_row& v) {
 
 constexpr std::size_t k_run_columns = 22, k_rows_at_once = 32;
 
-/// A column the table gains when first needed. Its rows are those of results that were not saved: everything else stays as narrow as it was.
+/// A column the table gains when first needed. Its rows are those of results that were not saved: everything else stays as
+/// narrow as it was.
 constexpr const char* k_add_inputs = "ALTER TABLE runs ADD COLUMN inputs BLOB";
 
 /// One row's places, from `base + 1` on.
 void bind_run(statement& s, int base, const run_id& run, const run_row& r) {
   s.blob(base + 1, run_view(run));
   r.key ? s.blob(base + 2, r.key->view()) : s.null(base + 2);
-  s.text(base + 3, r.project).text(base + 4, r.task).text(base + 5, r.status).integer(base + 6, r.exit_code).integer(base + 7, r.duration_ns);
+  s.text(base + 3, r.project)
+      .text(base + 4, r.task)
+      .text(base + 5, r.status)
+      .integer(base + 6, r.exit_code)
+      .integer(base + 7, r.duration_ns);
   int_opt(s, base + 8, r.cpu_ns);
   int_opt(s, base + 9, r.rss_bytes);
   s.integer(base + 10, r.started_ns).integer(base + 11, r.ended_ns);
@@ -61,7 +83,8 @@ void bind_run(statement& s, int base, const run_id& run, const run_row& r) {
 /// An INSERT of `rows` rows at once: entering a statement costs as much as a row.
 std::string insert_sql(std::size_t rows, bool inputs) {
   std::string sql =
-      "INSERT OR FAIL INTO runs (run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, "
+      "INSERT OR FAIL INTO runs (run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, "
+      "ended_ns, mono_start_ns, "
       "mono_end_ns, attempts, cached, restored, saved, withheld, blocked_by, timed_out, not_ready, forward";
   sql += inputs ? ", inputs) VALUES " : ") VALUES ";
   for (std::size_t i = 0; i < rows; ++i) {
@@ -102,13 +125,15 @@ bool insert_runs(database& db, const run_id& run, const std::vector<run_row>& ro
   return true;
 }
 
-/// Without the table's CHECKs and its foreign key: for each row SQLite would build the list of status words as a table of its own, look the
-/// invocation up, and keep what it needs to take a failed statement back, which costs several times the insert. A run_row holds a key of 16
-/// bytes or none, its status is one of the words, its invocation is in the same transaction, and a failed statement ends that. Outside of
-/// transactions only.
+/// Without the table's CHECKs and its foreign key: for each row SQLite would build the list of status words as a table of its
+/// own, look the invocation up, and keep what it needs to take a failed statement back, which costs several times the insert. A
+/// run_row holds a key of 16 bytes or none, its status is one of the words, its invocation is in the same transaction, and a
+/// failed statement ends that. Outside of transactions only.
 class unchecked_inserts {
  public:
-  explicit unchecked_inserts(database& db) : db_(db) { db_.exec("PRAGMA ignore_check_constraints=ON; PRAGMA foreign_keys=OFF"); }
+  explicit unchecked_inserts(database& db) : db_(db) {
+    db_.exec("PRAGMA ignore_check_constraints=ON; PRAGMA foreign_keys=OFF");
+  }
   ~unchecked_inserts() { db_.exec("PRAGMA ignore_check_constraints=OFF; PRAGMA foreign_keys=ON"); }
   unchecked_inserts(const unchecked_inserts&) = delete;
   unchecked_inserts& operator=(const unchecked_inserts&) = delete;
@@ -117,12 +142,14 @@ class unchecked_inserts {
   database& db_;
 };
 
-#define VX_CACHE_INVOCATION_COLUMNS                                                                                                \
-  "run, command, requested, policy, concurrency, flow, started_ns, ended_ns, duration_ns, task_count, failed_count, hit_count, "   \
-  "hit_local, hit_remote, up_to_date, restored_local, restored_remote, exit_ok, commit_sha, branch, dirty, ci, ci_provider, host, " \
+#define VX_CACHE_INVOCATION_COLUMNS                                                                                           \
+  "run, command, requested, policy, concurrency, flow, started_ns, ended_ns, duration_ns, task_count, failed_count, "         \
+  "hit_count, "                                                                                                               \
+  "hit_local, hit_remote, up_to_date, restored_local, restored_remote, exit_ok, commit_sha, branch, dirty, ci, ci_provider, " \
+  "host, "                                                                                                                    \
   "os, arch, vx_version, tags"
-#define VX_CACHE_RUN_COLUMNS                                                                                                       \
-  "id, run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, "          \
+#define VX_CACHE_RUN_COLUMNS                                                                                              \
+  "id, run, key, project, task, status, exit_code, duration_ns, cpu_ns, rss_bytes, started_ns, ended_ns, mono_start_ns, " \
   "mono_end_ns, attempts, cached, restored, saved, withheld, blocked_by, timed_out, not_ready, forward"
 
 void read_run_id(const statement& s, int column, run_id& out) {
@@ -285,10 +312,11 @@ bool index::impl::sweep(std::int64_t now) {
   const std::int64_t old = now - 30 * k_day;
   transaction t(db);
   if (!t) return false;
-  for (const char* sql : {"DELETE FROM output_stamps WHERE seen_ns < ?1", "DELETE FROM output_dirs WHERE seen_ns < ?1",
-                          "DELETE FROM file_hashes WHERE seen_ns < ?1", "DELETE FROM blob_sizes WHERE seen_ns < ?1",
-                          "DELETE FROM index_verdicts WHERE seen_ns < ?1", "DELETE FROM config_evals WHERE seen_ns < ?1",
-                          "DELETE FROM lockfile_closures WHERE seen_ns < ?1", "DELETE FROM invocations WHERE started_ns < ?1"}) {
+  for (const char* sql :
+       {"DELETE FROM output_stamps WHERE seen_ns < ?1", "DELETE FROM output_dirs WHERE seen_ns < ?1",
+        "DELETE FROM file_hashes WHERE seen_ns < ?1", "DELETE FROM blob_sizes WHERE seen_ns < ?1",
+        "DELETE FROM index_verdicts WHERE seen_ns < ?1", "DELETE FROM config_evals WHERE seen_ns < ?1",
+        "DELETE FROM lockfile_closures WHERE seen_ns < ?1", "DELETE FROM invocations WHERE started_ns < ?1"}) {
     if (!db.use(sql).integer(1, old).run()) return false;
   }
   const std::string text = std::to_string(now);
@@ -335,7 +363,8 @@ std::vector<invocation_row> index::invocations(std::size_t newest, bool failed_o
   impl& m = *impl_;
   const auto lock = m.use();
   std::vector<invocation_row> out;
-  statement s = m.db.use("SELECT " VX_CACHE_INVOCATION_COLUMNS " FROM invocations WHERE exit_ok = 0 OR ?2 = 0 ORDER BY started_ns DESC LIMIT ?1");
+  statement s = m.db.use("SELECT " VX_CACHE_INVOCATION_COLUMNS
+                         " FROM invocations WHERE exit_ok = 0 OR ?2 = 0 ORDER BY started_ns DESC LIMIT ?1");
   if (!s) return out;
   s.integer(1, static_cast<std::int64_t>(newest)).integer(2, failed_only ? 1 : 0);
   while (s.step() == step::row) out.push_back(read_invocation(s));
@@ -376,7 +405,8 @@ std::vector<run_row> index::recent_runs_of(const std::string& project, const std
   std::vector<run_row> out;
   const auto first = first_id_of_newest(m.db, invocations);
   if (!first) return out;
-  statement s = m.db.use("SELECT " VX_CACHE_RUN_COLUMNS " FROM runs WHERE id >= ?1 AND project = ?2 AND task = ?3 ORDER BY id DESC");
+  statement s =
+      m.db.use("SELECT " VX_CACHE_RUN_COLUMNS " FROM runs WHERE id >= ?1 AND project = ?2 AND task = ?3 ORDER BY id DESC");
   if (!s) return out;
   s.integer(1, *first).text(2, project).text(3, task);
   while (s.step() == step::row) out.push_back(read_run(s));

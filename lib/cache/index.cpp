@@ -47,7 +47,8 @@ result<std::unique_ptr<index>> index::open(const std::string& root, const open_o
   if (!options.create && !out->impl_->persistent) {
     const std::string other = out->impl_->other_schema();
     if (!other.empty()) {
-      return fail(errc::CACHE_VERSION, out->impl_->dir + " holds " + other + " of another version of vx; this one reads index-1.db");
+      return fail(errc::CACHE_VERSION,
+                  out->impl_->dir + " holds " + other + " of another version of vx; this one reads index-1.db");
     }
   }
   return out;
@@ -97,7 +98,8 @@ void index::impl::open() {
       note("cache: " + sys_failure(errno, "cannot create", dir).message + "; no history or stamps are kept");
       return open_in_memory();
     }
-    const unique_fd ignore(::open(path::join(dir, ".gitignore").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    const unique_fd ignore(
+        ::open(path::join(dir, ".gitignore").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (ignore) (void)fs::write_all(ignore.get(), "*\n");
   }
   const opened_database opened = open_database(db, k_index_database, db_request());
@@ -159,13 +161,17 @@ bool index::impl::write_outputs(std::int64_t now) {
     }
     return true;
   };
-  return put("INSERT OR REPLACE INTO output_stamps (key, rows, seen_ns) VALUES (?1, ?2, ?3)", "DELETE FROM output_stamps WHERE key = ?1", stamps) &&
-         put("INSERT OR REPLACE INTO output_dirs (key, rows, seen_ns) VALUES (?1, ?2, ?3)", "DELETE FROM output_dirs WHERE key = ?1", dirs);
+  return put("INSERT OR REPLACE INTO output_stamps (key, rows, seen_ns) VALUES (?1, ?2, ?3)",
+             "DELETE FROM output_stamps WHERE key = ?1", stamps) &&
+         put("INSERT OR REPLACE INTO output_dirs (key, rows, seen_ns) VALUES (?1, ?2, ?3)",
+             "DELETE FROM output_dirs WHERE key = ?1", dirs);
 }
 
 bool index::impl::write_memos(std::int64_t now) {
   for (const file_memo& f : files) {
-    statement s = db.use("INSERT OR REPLACE INTO file_hashes (path, size, mtime_ns, ctime_ns, ino, oid, seen_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+    statement s = db.use(
+        "INSERT OR REPLACE INTO file_hashes (path, size, mtime_ns, ctime_ns, ino, oid, seen_ns) VALUES (?1, ?2, ?3, ?4, ?5, "
+        "?6, ?7)");
     s.blob(1, f.path).integer(2, static_cast<std::int64_t>(f.size)).integer(3, f.mtime_ns).integer(4, f.ctime_ns);
     if (!s.integer(5, static_cast<std::int64_t>(f.ino)).blob(6, f.id.view()).integer(7, now).run()) return false;
   }
@@ -223,13 +229,16 @@ bool index::flush() {
 }
 
 std::vector<std::optional<index::current_state>> index::current_many(const std::vector<digest128>& keys) {
-  static const key_list list("SELECT s.key, s.rows, s.seen_ns, d.rows FROM output_stamps s LEFT JOIN output_dirs d ON d.key = s.key WHERE s.key", k_keys);
+  static const key_list list(
+      "SELECT s.key, s.rows, s.seen_ns, d.rows FROM output_stamps s LEFT JOIN output_dirs d ON d.key = s.key WHERE s.key",
+      k_keys);
   std::vector<std::optional<current_state>> out(keys.size());
   impl& m = *impl_;
   std::vector<std::pair<digest128, std::size_t>> sorted;
   sorted.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; });
   const auto lock = m.use();
   const std::int64_t old = wall_ns() - k_day;
   for (std::size_t from = 0; from < sorted.size(); from += k_keys) {
@@ -244,7 +253,8 @@ std::vector<std::optional<index::current_state>> index::current_many(const std::
       if (!stamps) continue;
       if (s.integer(2) < old) m.seen_keys.push_back(key);
       current_state state{std::move(*stamps), std::string(s.blob(3))};
-      auto at = std::lower_bound(sorted.begin(), sorted.end(), key, [](const auto& p, const digest128& k) { return p.first < k; });
+      auto at =
+          std::lower_bound(sorted.begin(), sorted.end(), key, [](const auto& p, const digest128& k) { return p.first < k; });
       for (; at != sorted.end() && at->first == key; ++at) out[at->second] = state;
     }
     if (got == step::failed) m.failed();
@@ -286,7 +296,8 @@ std::vector<file_memo> index::file_memos(const std::vector<std::string>& paths) 
   };
   // The highest rowid bounds the number of rows from above, without a scan.
   std::size_t rows = 0;
-  if (statement s = m.db.use("SELECT coalesce(max(rowid), 0) FROM file_hashes"); s && s.step() == step::row) rows = static_cast<std::size_t>(s.integer(0));
+  if (statement s = m.db.use("SELECT coalesce(max(rowid), 0) FROM file_hashes"); s && s.step() == step::row)
+    rows = static_cast<std::size_t>(s.integer(0));
   if (rows == 0) return out;
   if (paths.size() > k_paths && paths.size() > rows / 3) {
     const std::unordered_set<std::string_view> wanted(paths.begin(), paths.end());
@@ -331,7 +342,8 @@ std::vector<std::pair<key::oid, std::uint64_t>> index::blob_sizes(const std::vec
     statement s = list.look_up(impl_->db, ids, from, [](const key::oid& id) { return id.view(); });
     if (!s) break;
     step got = s.step();
-    for (; got == step::row; got = s.step()) out.emplace_back(key::oid::from_raw(s.blob(0)), static_cast<std::uint64_t>(s.integer(1)));
+    for (; got == step::row; got = s.step())
+      out.emplace_back(key::oid::from_raw(s.blob(0)), static_cast<std::uint64_t>(s.integer(1)));
     if (got == step::failed) impl_->failed();
   }
   return out;

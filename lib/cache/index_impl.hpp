@@ -16,7 +16,7 @@ namespace vx::cache {
 struct index::impl {
   std::string root, dir;
   open_options options;
-  std::mutex mutex;                          ///< guards everything below
+  std::mutex mutex;  ///< guards everything below
   database db;
   std::uint64_t db_ino = 0;
   bool persistent = false, writable = false, damaged = false, told = false;
@@ -42,13 +42,13 @@ struct index::impl {
   void failed() noexcept { damaged = damaged || db.is_damage(); }
   bool queue_empty() const noexcept;
   void clear_queue();
-  bool write_queue(std::int64_t now);        ///< inside a transaction
+  bool write_queue(std::int64_t now);  ///< inside a transaction
   bool write_outputs(std::int64_t now);
   bool write_memos(std::int64_t now);
   bool touch_seen(std::int64_t now);
   bool flush_locked();
   status write_run(const invocation_row& inv, const std::vector<run_row>& rows, std::int64_t now);
-  bool sweep(std::int64_t now);              ///< daily, inside a transaction
+  bool sweep(std::int64_t now);  ///< daily, inside a transaction
 };
 
 }  // namespace vx::cache

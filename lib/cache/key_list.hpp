@@ -8,11 +8,12 @@
 
 namespace vx::cache {
 
-/// One lookup in three sizes, because SQLite prepares and fills all the places of a list, however few are bound. Places without a value
-/// are NULL, which equals nothing. Long-lived: the texts are the names of prepared statements.
+/// One lookup in three sizes, because SQLite prepares and fills all the places of a list, however few are bound. Places without
+/// a value are NULL, which equals nothing. Long-lived: the texts are the names of prepared statements.
 class key_list {
  public:
-  key_list(const std::string& head, std::size_t most) : most_(most), one_(text(head, 1)), few_(text(head, k_few)), many_(text(head, most)) {}
+  key_list(const std::string& head, std::size_t most)
+      : most_(most), one_(text(head, 1)), few_(text(head, k_few)), many_(text(head, most)) {}
 
   std::size_t most() const noexcept { return most_; }
   /// The statement for items [from, from + most()) of `items`, bound; `view` makes bytes of an item.

@@ -36,7 +36,8 @@ result<std::vector<log_record>> decode_log(std::string_view raw) {
     log_record r;
     r.stream = in.u8();
     const std::string_view body = in.text32();
-    if (!in.ok() || r.stream > 2 || (r.stream == 0 && body.size() != 8)) return fail(errc::CORRUPT, "the stored log is damaged");
+    if (!in.ok() || r.stream > 2 || (r.stream == 0 && body.size() != 8))
+      return fail(errc::CORRUPT, "the stored log is damaged");
     if (r.stream == 0) {
       r.dropped = byte_reader(body).u64();
     } else {

@@ -78,8 +78,8 @@ class root_check {
     std::string where;
     if (inside(at, where)) return {};
     const char* outside = s_.which() == space::project ? "the project" : "the workspace";
-    return fail(errc::REFUSED, "outputs: " + text::escape(s_.from_root(at)) + " is a link that leads outside " + outside + " (" +
-                                   text::escape(where) + "); remove the link or declare another path");
+    return fail(errc::REFUSED, "outputs: " + text::escape(s_.from_root(at)) + " is a link that leads outside " + outside +
+                                   " (" + text::escape(where) + "); remove the link or declare another path");
   }
 
   status link_above(const glob::pattern& p, const std::string& at) const {
@@ -87,8 +87,8 @@ class root_check {
     const bool in = inside(at, where);
     const std::string rest = p.text.substr(std::min(p.text.size(), at.size()));
     std::string advice = in ? "; declare " + text::escape(where + rest) + " instead" : "; remove the link";
-    return fail(errc::REFUSED, "outputs: " + text::escape(s_.from_root(at)) + " is a link (to " + text::escape(where) + ") above the declared " +
-                                   text::escape(p.text) + advice);
+    return fail(errc::REFUSED, "outputs: " + text::escape(s_.from_root(at)) + " is a link (to " + text::escape(where) +
+                                   ") above the declared " + text::escape(p.text) + advice);
   }
 
   const scope_space& s_;

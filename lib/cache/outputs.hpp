@@ -27,11 +27,13 @@ std::vector<output_row> added_outputs(const stamped_outputs& before, const stamp
 std::string removed_output(const output_scope& scope, const stamped_outputs& before, const stamped_outputs& after);
 /// The rows that still are what was placed.
 std::vector<output_row> still_placed(const output_scope& scope, const stamped_outputs& placed);
-/// Removes them and the directories they leave empty, but for what `keep` names (sorted as rows are). Returns root-relative paths.
-result<std::vector<std::string>> clean_rows(const output_scope& scope, const std::vector<output_row>& rows, const std::vector<output_row>& keep);
+/// Removes them and the directories they leave empty, but for what `keep` names (sorted as rows are). Returns root-relative
+/// paths.
+result<std::vector<std::string>> clean_rows(const output_scope& scope, const std::vector<output_row>& rows,
+                                            const std::vector<output_row>& keep);
 
-/// True when the declaration is not empty and `rows` holds nothing but directories a wildcard is rooted at (which a clean keeps):
-/// the moment, at a save and at each hit, for "outputs matched no files".
+/// True when the declaration is not empty and `rows` holds nothing but directories a wildcard is rooted at (which a clean
+/// keeps): the moment, at a save and at each hit, for "outputs matched no files".
 bool matched_nothing(const output_scope& scope, const std::vector<output_row>& rows);
 
 /// cache.md 5.2: links at or above owned roots. A failure refuses the task by name, before a miss and before a hit alike.

@@ -49,8 +49,8 @@ class stage_sink final : public member_sink {
     if (row_.kind != 'f') return {};
     const struct timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(row_.mtime.sec), static_cast<long>(row_.mtime.ns)}};
     struct ::stat st;
-    if ((!mutated("no-fchmod") && ::fchmod(fd_.get(), row_.mode) != 0) || (!mutated("no-utimens") && ::futimens(fd_.get(), times) != 0) ||
-        ::fstat(fd_.get(), &st) != 0) {
+    if ((!mutated("no-fchmod") && ::fchmod(fd_.get(), row_.mode) != 0) ||
+        (!mutated("no-utimens") && ::futimens(fd_.get(), times) != 0) || ::fstat(fd_.get(), &st) != 0) {
       return give_up(errno);
     }
     staged_.back().ino = static_cast<std::uint64_t>(st.st_ino);
@@ -58,7 +58,7 @@ class stage_sink final : public member_sink {
     return {};
   }
 
-  int trouble() const noexcept { return trouble_; }              ///< the errno of staging, 0 = none
+  int trouble() const noexcept { return trouble_; }  ///< the errno of staging, 0 = none
   const std::string& trouble_path() const noexcept { return row_.path; }
   std::vector<staged_file>& staged() noexcept { return staged_; }
 
@@ -96,7 +96,8 @@ class sibling_stage {
     if (!path_.empty()) ::rmdir(path_.c_str());
   }
   status make(const output_scope& scope, std::uint64_t n) {
-    const std::string path = path::join(path::join(scope.root, scope.project_dir), ".vx-tmp-" + std::to_string(::getpid()) + "-" + std::to_string(n));
+    const std::string path = path::join(path::join(scope.root, scope.project_dir),
+                                        ".vx-tmp-" + std::to_string(::getpid()) + "-" + std::to_string(n));
     if (::mkdir(path.c_str(), 0700) != 0) return fail_sys(errno, "cannot create", path);
     path_ = path;
     VX_TRY_LET(fd_, fs::open_at(fs::k_cwd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -141,12 +142,14 @@ std::optional<restore_result> store::impl::open_artifact(const entry& e, unique_
     return ended(outcome::missing, sys_failure(sys, "cannot read the cached artifact", path::join(where.dir, name)).message);
   }
   const auto st = fs::fstat_fd(fd->get());
-  if (!st || st->kind != fs::kind::file || st->size != e.artifact_bytes) return ended(outcome::missing, "the artifact was replaced");
+  if (!st || st->kind != fs::kind::file || st->size != e.artifact_bytes)
+    return ended(outcome::missing, "the artifact was replaced");
   out = std::move(*fd);
   return std::nullopt;
 }
 
-std::optional<restore_result> store::impl::stage_artifact(const lookup_result& hit, const output_scope& scope, int fd, stage_sink& sink) {
+std::optional<restore_result> store::impl::stage_artifact(const lookup_result& hit, const output_scope& scope, int fd,
+                                                          stage_sink& sink) {
   codec_lease tools(*this);
   artifact_expectations expect;
   expect.key = hit.entry.key;
@@ -155,12 +158,14 @@ std::optional<restore_result> store::impl::stage_artifact(const lookup_result& h
   if (sink.trouble() != 0) {
     const std::string path = path::join(scope.project_dir, sink.trouble_path());
     if (sink.trouble() != ENOENT) return tree_trouble(sys_failure(sink.trouble(), "cannot stage the output", path));
-    return ended(outcome::tree_error, "cannot stage the output " + text::escape(path) + ": the stage directory vanished; is another vx run at work here?");
+    return ended(outcome::tree_error, "cannot stage the output " + text::escape(path) +
+                                          ": the stage directory vanished; is another vx run at work here?");
   }
   if (!contents) {
     const bool damaged = contents.error().code == errc::CORRUPT;
     if (damaged) drop(hit.entry.key);
-    return ended(outcome::missing, std::string("the artifact is ") + (damaged ? "damaged: " : "unreadable: ") + contents.error().message);
+    return ended(outcome::missing,
+                 std::string("the artifact is ") + (damaged ? "damaged: " : "unreadable: ") + contents.error().message);
   }
   // A sound artifact with other members: another process has saved this key since the lookup.
   if (!same_rows(contents->rows, hit.outputs)) return ended(outcome::missing, "the artifact was replaced");

@@ -1,4 +1,5 @@
-// What leaves the store, and when (cache.md 12). Oldest use first; an artifact goes before its row, so that a full disk gets space.
+// What leaves the store, and when (cache.md 12). Oldest use first; an artifact goes before its row, so that a full disk gets
+// space.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,13 +23,13 @@ constexpr std::int64_t k_hour = 3600 * k_second;
 constexpr std::int64_t k_month = 30 * 24 * k_hour;
 
 struct candidate {
-  std::int64_t used_ns = 0;                  ///< never later than now
-  std::int64_t row_used_ns = 0;              ///< as the row has it
-  std::uint64_t bytes = 0;                   ///< rounded up to 4 KiB
-  std::int64_t id = 0;                       ///< 0: a file without a row
+  std::int64_t used_ns = 0;      ///< never later than now
+  std::int64_t row_used_ns = 0;  ///< as the row has it
+  std::uint64_t bytes = 0;       ///< rounded up to 4 KiB
+  std::int64_t id = 0;           ///< 0: a file without a row
   digest128 key;
-  std::string file;                          ///< files without rows
-  bool fresh = false;                        ///< never taken
+  std::string file;    ///< files without rows
+  bool fresh = false;  ///< never taken
 };
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }

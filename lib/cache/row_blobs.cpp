@@ -21,7 +21,9 @@ std::string close_blob(byte_writer& w) {
   return w.take();
 }
 
-tl::unexpected<failure> damaged(const char* what) { return fail(errc::CORRUPT, std::string("the ") + what + " row is damaged"); }
+tl::unexpected<failure> damaged(const char* what) {
+  return fail(errc::CORRUPT, std::string("the ") + what + " row is damaged");
+}
 
 /// The body between version byte and digest, or false. `count` is bounded by what the bytes could hold.
 bool open_blob(std::string_view blob, std::size_t min_row, byte_reader& body, std::uint32_t& count) {
@@ -88,8 +90,8 @@ bool row_before(const output_row& a, const output_row& b) noexcept {
 }
 
 bool same_row(const output_row& a, const output_row& b) noexcept {
-  return a.space == b.space && a.kind == b.kind && a.mode == b.mode && a.mtime == b.mtime && a.size == b.size && a.path == b.path &&
-         a.target == b.target;
+  return a.space == b.space && a.kind == b.kind && a.mode == b.mode && a.mtime == b.mtime && a.size == b.size &&
+         a.path == b.path && a.target == b.target;
 }
 
 bool same_rows(const std::vector<output_row>& a, const std::vector<output_row>& b) noexcept {

@@ -12,7 +12,7 @@
 
 namespace vx::cache {
 
-bool row_before(const output_row& a, const output_row& b) noexcept;   ///< (space, path)
+bool row_before(const output_row& a, const output_row& b) noexcept;  ///< (space, path)
 bool same_row(const output_row& a, const output_row& b) noexcept;
 bool same_rows(const std::vector<output_row>& a, const std::vector<output_row>& b) noexcept;
 
@@ -37,7 +37,8 @@ result<std::vector<dir_row>> decode_dirs(std::string_view blob);
 std::string encode_components(std::vector<key::component> rows);
 result<std::vector<key::component>> decode_components(std::string_view blob);
 
-/// The components of a key whose result was not saved, for the history: with the salt of the store that their digests were made with.
+/// The components of a key whose result was not saved, for the history: with the salt of the store that their digests were made
+/// with.
 std::string encode_unsaved_inputs(const digest128& salt, std::vector<key::component> rows);
 /// Empty: made with another salt, or damaged. Digests of two salts can't be compared.
 std::vector<key::component> decode_unsaved_inputs(const digest128& salt, std::string_view blob);

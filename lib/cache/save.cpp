@@ -55,7 +55,8 @@ std::string largest_dirs(const std::vector<output_row>& rows) {
   std::string out;
   for (std::size_t i = 0; i < by_size.size() && i < 3; ++i) {
     if (i > 0) out += ", ";
-    out += (by_size[i].second.empty() ? std::string(".") : text::escape(by_size[i].second)) + " (" + text::format_bytes(by_size[i].first) + ")";
+    out += (by_size[i].second.empty() ? std::string(".") : text::escape(by_size[i].second)) + " (" +
+           text::format_bytes(by_size[i].first) + ")";
   }
   return out;
 }
@@ -82,7 +83,8 @@ class packer {
     }
     if (total > k_tar_limit) {
       return refused(outcome::too_large, "not cached: the outputs hold " + text::format_bytes(total) + ", more than " +
-                                             text::format_bytes(k_tar_limit) + "; largest: " + largest_outputs(rows_, *q_.scope));
+                                             text::format_bytes(k_tar_limit) +
+                                             "; largest: " + largest_outputs(rows_, *q_.scope));
     }
     return std::nullopt;
   }
@@ -106,7 +108,8 @@ class packer {
     std::vector<output_stamp> out(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const auto now = fs::lstat_at(base_of(rows_[i].space), rows_[i].path);
-      const bool same = mutated("stamp-anything") || (now && matches_row(rows_[i], *now) && now->ino == stats_[i].ino && now->ctime == stats_[i].ctime);
+      const bool same = mutated("stamp-anything") ||
+                        (now && matches_row(rows_[i], *now) && now->ino == stats_[i].ino && now->ctime == stats_[i].ctime);
       if (same) out[i] = stamp_of(*now);
     }
     return out;
@@ -128,7 +131,9 @@ class packer {
   }
 
   int base_of(space which) const noexcept { return which == space::project ? project_fd_.get() : workspace_fd_.get(); }
-  std::string shown(const output_row& r) const { return text::escape((r.space == space::project ? project_ : workspace_).from_root(r.path)); }
+  std::string shown(const output_row& r) const {
+    return text::escape((r.space == space::project ? project_ : workspace_).from_root(r.path));
+  }
 
   save_result moving(const output_row& r) const {
     return refused(outcome::output_changing, "not cached: " + shown(r) + " is still being written");
@@ -136,7 +141,8 @@ class packer {
 
   std::optional<save_result> plan_row(output_row& r, fs::stat_info& st) {
     if (r.kind == 'x') {
-      return refused(outcome::unstorable_output, "not cached: " + shown(r) + " is a fifo, socket or device, which cannot be stored");
+      return refused(outcome::unstorable_output,
+                     "not cached: " + shown(r) + " is a fifo, socket or device, which cannot be stored");
     }
     if (const char* why = bad_output_path(r.path)) {
       return refused(outcome::unstorable_output, "not cached: the name " + shown(r) + " cannot be stored: " + why);
@@ -158,7 +164,8 @@ class packer {
   std::optional<save_result> plan_link(output_row& r) {
     const scope_space& s = r.space == space::project ? project_ : workspace_;
     if (const char* why = bad_link_target(s.from_root(r.path), r.target)) {
-      return refused(outcome::unstorable_output, "not cached: the target of the link " + shown(r) + " (" + text::escape(r.target) + ") " + why);
+      return refused(outcome::unstorable_output,
+                     "not cached: the target of the link " + shown(r) + " (" + text::escape(r.target) + ") " + why);
     }
     const bool is_root = std::any_of(s.match().positives().begin(), s.match().positives().end(), [&](const glob::pattern& p) {
       return p.literal ? p.text == r.path : is_subtree(p) && p.prefix == r.path;
@@ -168,8 +175,8 @@ class packer {
     const bool inside = path::normalize_within(path::join(path::parent(r.path), r.target), where);
     if (inside && (s.owns(where) || s.match().owns_tree(where))) return std::nullopt;
     const std::string advice = inside ? "; declare " + text::escape(where + "/**") + " too" : "";
-    return refused(outcome::unstorable_output, "not cached: the output " + shown(r) + " is a link to " + text::escape(r.target) +
-                                                   ", which is not among the outputs" + advice);
+    return refused(outcome::unstorable_output, "not cached: the output " + shown(r) + " is a link to " +
+                                                   text::escape(r.target) + ", which is not among the outputs" + advice);
   }
 
   result<unique_fd> open_output(int base, const output_row& r, bool& unlocked) {
@@ -195,8 +202,8 @@ class packer {
     const output_row& r = rows_[i];
     VX_TRY_LET(const fs::stat_info before, fs::fstat_fd(fd));
     const fs::stat_info& plan = stats_[i];
-    const bool as_planned = before.kind == fs::kind::file && before.size == plan.size && before.mtime == plan.mtime && before.ino == plan.ino &&
-                            (unlocked || (before.mode == plan.mode && before.ctime == plan.ctime));
+    const bool as_planned = before.kind == fs::kind::file && before.size == plan.size && before.mtime == plan.mtime &&
+                            before.ino == plan.ino && (unlocked || (before.mode == plan.mode && before.ctime == plan.ctime));
     if (!as_planned) return change(r);
     std::uint64_t have = 0;
     if (r.size > 0) buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(r.size + 1, 256 * 1024)));
@@ -212,8 +219,8 @@ class packer {
     }
     if (have != r.size) return change(r);
     VX_TRY_LET(const fs::stat_info after, fs::fstat_fd(fd));
-    const bool same = after.size == before.size && after.mode == before.mode && after.mtime == before.mtime && after.ctime == before.ctime &&
-                      after.ino == before.ino;
+    const bool same = after.size == before.size && after.mode == before.mode && after.mtime == before.mtime &&
+                      after.ctime == before.ctime && after.ino == before.ino;
     return same ? status{} : change(r);
   }
 
@@ -266,7 +273,8 @@ save_result store::impl::save(const save_request& q) {
   expect.scope = q.scope;
   const auto back = scan_artifact_fd(fd->get(), *bytes, expect, nullptr, &*tools);
   if (!back || !same_rows(back->rows, pack.rows()) || back->log != q.log) {
-    return refused(outcome::store_error, "not cached: the packed artifact does not read back" + (back ? std::string() : ": " + back.error().message));
+    return refused(outcome::store_error,
+                   "not cached: the packed artifact does not read back" + (back ? std::string() : ": " + back.error().message));
   }
   fd->reset();
 

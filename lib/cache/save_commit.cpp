@@ -1,5 +1,6 @@
-// The transaction that makes saves visible (cache.md 6.3 step 4). Saves that are ready at one moment share one transaction, each
-// with its own savepoint: whoever comes first leads and commits what has gathered, the others wait for their turn to be told.
+// The transaction that makes saves visible (cache.md 6.3 step 4). Saves that are ready at one moment share one transaction,
+// each with its own savepoint: whoever comes first leads and commits what has gathered, the others wait for their turn to be
+// told.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -117,14 +118,19 @@ bool store::impl::write_rows(pending_save& p, std::int64_t now) {
   std::int64_t id = 0;
   {
     statement s = db.use(
-        "INSERT INTO entries (key, project, task, command, origin, artifact_bytes, output_bytes, output_count, log_bytes, duration_ns, cpu_ns, "
+        "INSERT INTO entries (key, project, task, command, origin, artifact_bytes, output_bytes, output_count, log_bytes, "
+        "duration_ns, cpu_ns, "
         "rss_bytes, created_ns, used_ns) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) "
-        "ON CONFLICT (key) DO UPDATE SET project = ?2, task = ?3, command = ?4, origin = 0, artifact_bytes = ?5, output_bytes = ?6, "
-        "output_count = ?7, log_bytes = ?8, duration_ns = ?9, cpu_ns = ?10, rss_bytes = ?11, created_ns = ?12, used_ns = ?12 RETURNING id");
+        "ON CONFLICT (key) DO UPDATE SET project = ?2, task = ?3, command = ?4, origin = 0, artifact_bytes = ?5, output_bytes "
+        "= ?6, "
+        "output_count = ?7, log_bytes = ?8, duration_ns = ?9, cpu_ns = ?10, rss_bytes = ?11, created_ns = ?12, used_ns = ?12 "
+        "RETURNING id");
     if (!s) return false;
     s.blob(1, q.key.view()).text(2, q.project).text(3, q.task).text_or_null(4, q.command);
     s.integer(5, static_cast<std::int64_t>(p.artifact_bytes)).integer(6, static_cast<std::int64_t>(p.output_bytes));
-    s.integer(7, static_cast<std::int64_t>(p.rows->size())).integer(8, static_cast<std::int64_t>(q.log.size())).integer(9, q.stats.duration_ns);
+    s.integer(7, static_cast<std::int64_t>(p.rows->size()))
+        .integer(8, static_cast<std::int64_t>(q.log.size()))
+        .integer(9, q.stats.duration_ns);
     q.stats.cpu_ns ? s.integer(10, *q.stats.cpu_ns) : s.null(10);
     q.stats.peak_rss_bytes ? s.integer(11, *q.stats.peak_rss_bytes) : s.null(11);
     s.integer(12, now);
@@ -132,11 +138,17 @@ bool store::impl::write_rows(pending_save& p, std::int64_t now) {
     id = s.integer(0);
     if (s.step() != step::done) return false;
   }
-  if (!db.use("INSERT OR REPLACE INTO entry_outputs (entry, rows) VALUES (?1, ?2)").integer(1, id).blob(2, p.outputs_blob).run()) return false;
-  if (!db.use("INSERT OR REPLACE INTO entry_inputs (entry, rows) VALUES (?1, ?2)").integer(1, id).blob(2, p.inputs_blob).run()) return false;
+  if (!db.use("INSERT OR REPLACE INTO entry_outputs (entry, rows) VALUES (?1, ?2)")
+           .integer(1, id)
+           .blob(2, p.outputs_blob)
+           .run())
+    return false;
+  if (!db.use("INSERT OR REPLACE INTO entry_inputs (entry, rows) VALUES (?1, ?2)").integer(1, id).blob(2, p.inputs_blob).run())
+    return false;
   const bool keep_log = !q.log.empty() && q.log.size() <= k_inline_log_limit;
   if (keep_log) {
-    if (!db.use("INSERT OR REPLACE INTO entry_logs (entry, bytes) VALUES (?1, ?2)").integer(1, id).blob(2, q.log).run()) return false;
+    if (!db.use("INSERT OR REPLACE INTO entry_logs (entry, bytes) VALUES (?1, ?2)").integer(1, id).blob(2, q.log).run())
+      return false;
   } else if (!p.aside.empty()) {
     if (!db.use("DELETE FROM entry_logs WHERE entry = ?1").integer(1, id).run()) return false;
   }

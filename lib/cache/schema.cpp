@@ -67,7 +67,9 @@ CREATE INDEX runs_failed ON runs (key) WHERE status = 'failed';
 }  // namespace
 
 // Pages: the store writes a transaction a save, so small ones; the index reads thousands of rows at once and writes once a run.
-const database_kind k_store_database = {"store-1.db", k_store_ddl, 0x76785331, 1, 4096, "SELECT value FROM meta WHERE name = 'salt'"};
-const database_kind k_index_database = {"index-1.db", k_index_ddl, 0x76784931, 1, 16384, "SELECT value FROM meta WHERE name = 'root'"};
+const database_kind k_store_database = {
+    "store-1.db", k_store_ddl, 0x76785331, 1, 4096, "SELECT value FROM meta WHERE name = 'salt'"};
+const database_kind k_index_database = {
+    "index-1.db", k_index_ddl, 0x76784931, 1, 16384, "SELECT value FROM meta WHERE name = 'root'"};
 
 }  // namespace vx::cache

@@ -39,7 +39,8 @@ bool has_node_modules(std::string_view path) noexcept {
 bool is_walled(std::string_view path) noexcept {
   // The dot is rare enough to make this cheap for most paths.
   if (path.find('.') == std::string_view::npos) return false;
-  return any_component(path, [](std::string_view c) { return c.size() <= 4 && (equals_folded(c, ".git") || equals_folded(c, ".vx")); });
+  return any_component(
+      path, [](std::string_view c) { return c.size() <= 4 && (equals_folded(c, ".git") || equals_folded(c, ".vx")); });
 }
 
 const char* bad_output_path(std::string_view path) noexcept {
@@ -64,7 +65,8 @@ scope_space::scope_space(const output_scope& scope, cache::space which)
   std::sort(all.begin(), all.end(), [](const root& a, const root& b) { return a.path < b.path; });
   for (root& r : all) {
     // "a" sorts before "a/b", though not always next to it.
-    const auto holder = std::find_if(roots_.begin(), roots_.end(), [&](const root& k) { return path::is_within(r.path, k.path); });
+    const auto holder =
+        std::find_if(roots_.begin(), roots_.end(), [&](const root& k) { return path::is_within(r.path, k.path); });
     if (holder == roots_.end()) {
       roots_.push_back(std::move(r));
     } else if (holder->path == r.path) {
@@ -74,7 +76,9 @@ scope_space::scope_space(const output_scope& scope, cache::space which)
   }
 }
 
-std::string scope_space::base_path() const { return which_ == space::project ? path::join(scope_.root, scope_.project_dir) : scope_.root; }
+std::string scope_space::base_path() const {
+  return which_ == space::project ? path::join(scope_.root, scope_.project_dir) : scope_.root;
+}
 
 std::string scope_space::from_root(std::string_view path) const {
   if (which_ == space::workspace || scope_.project_dir.empty()) return std::string(path);
@@ -92,7 +96,8 @@ bool scope_space::fenced(std::string_view path) const noexcept {
 }
 
 bool scope_space::owns(std::string_view path) const noexcept {
-  if (path.empty() || is_walled(path) || fenced(path) || (match_->negative(path) && !mutated("no-output-negation"))) return false;
+  if (path.empty() || is_walled(path) || fenced(path) || (match_->negative(path) && !mutated("no-output-negation")))
+    return false;
   if (has_node_modules(path)) {
     return std::any_of(match_->positives().begin(), match_->positives().end(),
                        [&](const glob::pattern& p) { return has_node_modules(p.text) && glob::matches(p, path); });

@@ -1,5 +1,6 @@
 // One space of an outputs declaration, ready to answer "is this path mine": globs, walls (.git, .vx), the node_modules rule and
-// the fence of nested projects in one place, so that listing, cleaning, saving, restoring and adopting can't differ (cache.md 5.1).
+// the fence of nested projects in one place, so that listing, cleaning, saving, restoring and adopting can't differ
+// (cache.md 5.1).
 #pragma once
 
 #include <string>
@@ -33,9 +34,9 @@ class scope_space {
 
   /// Where a scan starts: a literal path, or the directory a wildcard is rooted at. No root lies below another.
   struct root {
-    std::string path;                        ///< "" = the base itself
+    std::string path;  ///< "" = the base itself
     bool literal = false;
-    bool subtree = false;                    ///< P of `P/**`
+    bool subtree = false;  ///< P of `P/**`
   };
   const std::vector<root>& roots() const noexcept { return roots_; }
   /// A dependant of the task put it there: it is no stray.
@@ -58,8 +59,8 @@ class scope_space {
 /// "P/**" with a wildcard-free P: P, else nullptr-like false.
 bool is_subtree(const glob::pattern& p) noexcept;
 
-/// cache.md 5.2 for one link: relative, short, never above the root at any step, never into .git or .vx. Says why not, or nullptr.
-/// `link` is root-relative.
+/// cache.md 5.2 for one link: relative, short, never above the root at any step, never into .git or .vx. Says why not, or
+/// nullptr. `link` is root-relative.
 const char* bad_link_target(std::string_view link, std::string_view target);
 
 }  // namespace vx::cache

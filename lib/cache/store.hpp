@@ -21,17 +21,17 @@ enum class store_source : std::uint8_t { flag, config, env, shared, workspace };
 enum class store_mode : std::uint8_t { read_write, read_only, none };
 
 struct store_location {
-  std::string dir;                  ///< absolute
+  std::string dir;  ///< absolute
   store_source source = store_source::shared;
 };
 struct location_request {
-  std::string root;                 ///< absolute workspace root
-  std::string cwd;                  ///< for a relative --cache-dir
-  std::optional<std::string> flag;  ///< --cache-dir
+  std::string root;                       ///< absolute workspace root
+  std::string cwd;                        ///< for a relative --cache-dir
+  std::optional<std::string> flag;        ///< --cache-dir
   std::string flag_name = "--cache-dir";  ///< what refusals call it
-  std::optional<std::string> config;///< cacheDir of vx.workspace.*
+  std::optional<std::string> config;      ///< cacheDir of vx.workspace.*
   const environment* env = nullptr;
-  std::string repo_id;              ///< "" = none: the fallback <root>/.vx/cache
+  std::string repo_id;  ///< "" = none: the fallback <root>/.vx/cache
 };
 /// cache.md 2.1. Refuses a named directory that is blank, holds a manifest or contains the workspace.
 result<store_location> locate_store(const location_request& request);
@@ -40,8 +40,8 @@ result<store_location> locate_store(const location_request& request);
 using notice_fn = std::function<void(const std::string& line)>;
 
 struct open_options {
-  bool create = true;               ///< false: a reading verb; absent reads as empty, nothing is written
-  bool private_dir = true;          ///< the shared default store: 0700/0600
+  bool create = true;       ///< false: a reading verb; absent reads as empty, nothing is written
+  bool private_dir = true;  ///< the shared default store: 0700/0600
   notice_fn notice;
 };
 
@@ -53,34 +53,33 @@ struct lookup_result {
 struct save_request {
   digest128 key;
   std::string project, task;
-  std::string command;                       ///< masked; "" = NULL
+  std::string command;  ///< masked; "" = NULL
   const output_scope* scope = nullptr;
-  std::string log;                           ///< encode_log()
+  std::string log;  ///< encode_log()
   exec_stats stats;
-  std::vector<key::component> components;    ///< entry_inputs rows
+  std::vector<key::component> components;  ///< entry_inputs rows
   /// What list_outputs() gave when the command had just ended; null: listed again here.
   const std::vector<output_row>* listing = nullptr;
 };
 /// What became of a save. A refusal is not a failure of the store: the task stays green and `reason` is printed.
 struct save_result {
   enum class outcome : std::uint8_t { saved, unstorable_output, output_changing, too_large, store_error } how = outcome::saved;
-  std::string reason;                        ///< also when saved: advice about a very large artifact, else ""
+  std::string reason;  ///< also when saved: advice about a very large artifact, else ""
   std::uint64_t artifact_bytes = 0;
-  std::vector<output_row> outputs;           ///< when saved
-  std::vector<output_stamp> stamps;          ///< same order
+  std::vector<output_row> outputs;   ///< when saved
+  std::vector<output_stamp> stamps;  ///< same order
 };
-
 
 struct restore_result {
   enum class outcome : std::uint8_t {
-    restored,        ///< the tree now equals the entry
-    missing,         ///< artifact gone, damaged or unreadable: a miss with one line
-    refused,         ///< the declaration and the tree disagree (links): the task fails, the tree is untouched
-    tree_error       ///< the tree could not be written: the task fails
+    restored,   ///< the tree now equals the entry
+    missing,    ///< artifact gone, damaged or unreadable: a miss with one line
+    refused,    ///< the declaration and the tree disagree (links): the task fails, the tree is untouched
+    tree_error  ///< the tree could not be written: the task fails
   } how = outcome::restored;
   std::string reason;
-  std::vector<output_stamp> stamps;          ///< restored: in row order
-  std::vector<std::string> touched;          ///< root-relative paths written or removed, for the run's facts
+  std::vector<output_stamp> stamps;  ///< restored: in row order
+  std::vector<std::string> touched;  ///< root-relative paths written or removed, for the run's facts
 };
 
 class store {
@@ -93,8 +92,8 @@ class store {
 
   store_mode mode() const noexcept;
   const std::string& dir() const noexcept;
-  bool empty();                                         ///< no entry rows and no artifacts: the short-circuit is skipped
-  const digest128& salt() const noexcept;               ///< 16 random bytes drawn once per store
+  bool empty();                            ///< no entry rows and no artifacts: the short-circuit is skipped
+  const digest128& salt() const noexcept;  ///< 16 random bytes drawn once per store
 
   /// Batched: one result per key, in order; rows checked against the artifact's file and size. With `outputs` false the rows
   /// are left out (plans). An orphan artifact (file, no row) is NOT adopted here: see adopt(). Never throws, never fails:
@@ -102,8 +101,9 @@ class store {
   std::vector<std::optional<lookup_result>> lookup_many(const std::vector<digest128>& keys, bool outputs);
   std::optional<lookup_result> lookup(const digest128& key);
   /// Artifact without a row: scan, verify against the declaration, index. nullopt: no such file, or refused.
-  std::optional<lookup_result> adopt(const digest128& key, const std::string& project, const std::string& task, const output_scope& scope);
-  bool artifact_present(const digest128& key);          ///< a stat of <key>.tar.zst
+  std::optional<lookup_result> adopt(const digest128& key, const std::string& project, const std::string& task,
+                                     const output_scope& scope);
+  bool artifact_present(const digest128& key);  ///< a stat of <key>.tar.zst
 
   /// cache.md 6.3. Thread-safe; called on the save lane.
   save_result save(const save_request& request);
@@ -113,20 +113,22 @@ class store {
 
   /// The artifact as it lies in the store, to a descriptor. NOT_FOUND: there is none.
   status export_artifact(const digest128& key, int fd);
-  /// An artifact from a descriptor: bounded while it is read, verified against the declaration, then placed and indexed as a save is.
-  /// CORRUPT: it is not an artifact of this key, and nothing was placed.
-  status import_artifact(const digest128& key, int fd, const std::string& project, const std::string& task, const output_scope& scope);
+  /// An artifact from a descriptor: bounded while it is read, verified against the declaration, then placed and indexed as a
+  /// save is. CORRUPT: it is not an artifact of this key, and nothing was placed.
+  status import_artifact(const digest128& key, int fd, const std::string& project, const std::string& task,
+                         const output_scope& scope);
 
   /// An empty file without a name in the store's directory, for an artifact on its way.
   result<unique_fd> scratch_file();
 
-  result<std::string> read_log(const entry& e);         ///< encoded log, from entry_logs or the artifact
+  result<std::string> read_log(const entry& e);  ///< encoded log, from entry_logs or the artifact
   result<std::vector<key::component>> read_components(const entry& e);
   /// The newest entry of a task, for live miss reasons and `why`.
   std::optional<entry> newest_of(const std::string& project, const std::string& task);
 
-  void touch_used(const std::vector<digest128>& keys, std::int64_t now_ns);   ///< one transaction; skips rows that are fresh enough
-  void drop(const digest128& key);                      ///< a damaged entry, unless read-only
+  void touch_used(const std::vector<digest128>& keys,
+                  std::int64_t now_ns);  ///< one transaction; skips rows that are fresh enough
+  void drop(const digest128& key);       ///< a damaged entry, unless read-only
 
   struct retention {
     std::optional<std::int64_t> older_than_ns = std::int64_t{30} * 24 * 3600 * 1'000'000'000;

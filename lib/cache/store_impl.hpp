@@ -1,5 +1,5 @@
-// The inside of a store, shared by the files that implement it. store_open.cpp makes it, store_lookup.cpp asks it, save*.cpp fill
-// it, restore.cpp reads back, retention.cpp and store_stats.cpp keep house.
+// The inside of a store, shared by the files that implement it. store_open.cpp makes it, store_lookup.cpp asks it, save*.cpp
+// fill it, restore.cpp reads back, retention.cpp and store_stats.cpp keep house.
 #pragma once
 
 #include <unistd.h>
@@ -23,15 +23,15 @@ class stage_sink;
 /// One packed artifact waiting for its rows.
 struct pending_save {
   const save_request* request = nullptr;
-  std::string temp;                          ///< name in the store directory
+  std::string temp;  ///< name in the store directory
   std::uint64_t artifact_bytes = 0;
   const std::vector<output_row>* rows = nullptr;
   std::uint64_t output_bytes = 0;
   std::string outputs_blob, inputs_blob;
   bool done = false, landed = false;
-  std::string error;                         ///< when it did not land
+  std::string error;  ///< when it did not land
   // What the transaction did to the directory.
-  std::string aside;                         ///< the replaced artifact's temporary name
+  std::string aside;  ///< the replaced artifact's temporary name
   bool placed = false;
 };
 
@@ -39,8 +39,8 @@ struct store::impl {
   store_location where;
   open_options options;
   store_mode mode = store_mode::none;
-  unique_fd dir;                             ///< the store directory
-  std::string host;                          ///< in the names of temporaries
+  unique_fd dir;     ///< the store directory
+  std::string host;  ///< in the names of temporaries
   digest128 salt{};
 
   std::mutex db_mutex;
@@ -75,11 +75,11 @@ struct store::impl {
     std::string parent, name;
   };
   std::mutex stages_mutex;
-  std::map<std::string, std::shared_ptr<stage>> stages;   ///< by stage_dir
+  std::map<std::string, std::shared_ptr<stage>> stages;  ///< by stage_dir
   std::atomic<std::uint64_t> stage_files{0};
 
   std::mutex notices_mutex;
-  std::set<std::string> noticed;             ///< classes of trouble already told
+  std::set<std::string> noticed;  ///< classes of trouble already told
 
   ~impl();
 
@@ -90,7 +90,8 @@ struct store::impl {
   void note(const std::string& trouble_class, const std::string& line);
   /// The connection for one use. A database found damaged by an earlier use is replaced first.
   std::unique_lock<std::mutex> use_db();
-  /// A statement failed: damage is told from a passing trouble and remembered for the next use (statements are still alive here).
+  /// A statement failed: damage is told from a passing trouble and remembered for the next use (statements are still alive
+  /// here).
   void db_failed() noexcept { db_damaged = db_damaged || db.is_damage(); }
   std::string temp_name();
   static std::string artifact_name(const digest128& key);
@@ -155,7 +156,7 @@ class temp_file {
 };
 
 /// Columns of `entries` in the order read_entry() expects.
-#define VX_CACHE_ENTRY_COLUMNS                                                                                              \
+#define VX_CACHE_ENTRY_COLUMNS                                                                                               \
   "e.id, e.key, e.project, e.task, e.origin, e.artifact_bytes, e.output_bytes, e.output_count, e.log_bytes, e.duration_ns, " \
   "e.cpu_ns, e.rss_bytes, e.created_ns, e.used_ns"
 inline constexpr int k_entry_columns = 14;

@@ -81,8 +81,8 @@ status check_named(const std::string& named_by, const std::string& dir, const st
   return {};
 }
 
-result<store_location> named(const location_request& q, const std::string& named_by, const std::string& value, const std::string& base,
-                             store_source source) {
+result<store_location> named(const location_request& q, const std::string& named_by, const std::string& value,
+                             const std::string& base, store_source source) {
   if (text::trim(value).empty()) return fail(errc::REFUSED, named_by + ": the cache directory is blank");
   if (value.find('\0') != std::string::npos) return fail(errc::REFUSED, named_by + ": the cache directory holds NUL");
   std::string dir = value;

@@ -20,7 +20,8 @@ constexpr std::size_t k_keys_per_statement = 256;
 constexpr std::int64_t k_second = 1'000'000'000;
 
 const key_list& rows_of_keys() {
-  static const key_list list("SELECT " VX_CACHE_ENTRY_COLUMNS ", o.rows FROM entries e LEFT JOIN entry_outputs o ON o.entry = e.id WHERE e.key",
+  static const key_list list("SELECT " VX_CACHE_ENTRY_COLUMNS
+                             ", o.rows FROM entries e LEFT JOIN entry_outputs o ON o.entry = e.id WHERE e.key",
                              k_keys_per_statement);
   return list;
 }
@@ -55,7 +56,8 @@ void store::impl::select_rows(const std::vector<wanted>& sorted, bool outputs, s
                               std::vector<digest128>& damaged) {
   const auto before = [](const wanted& w, const digest128& k) { return w.key < k; };
   for (std::size_t from = 0; from < sorted.size(); from += k_keys_per_statement) {
-    statement s = (outputs ? rows_of_keys() : entries_of_keys()).look_up(db, sorted, from, [](const wanted& w) { return w.key.view(); });
+    statement s =
+        (outputs ? rows_of_keys() : entries_of_keys()).look_up(db, sorted, from, [](const wanted& w) { return w.key.view(); });
     if (!s) return db_failed();
     step got = s.step();
     for (; got == step::row; got = s.step()) {
@@ -79,7 +81,8 @@ void store::impl::select_rows(const std::vector<wanted>& sorted, bool outputs, s
   }
 }
 
-void store::impl::check_files(const std::vector<digest128>& keys, bool outputs, std::vector<std::optional<lookup_result>>& out) {
+void store::impl::check_files(const std::vector<digest128>& keys, bool outputs,
+                              std::vector<std::optional<lookup_result>>& out) {
   std::vector<digest128> lost;
   std::string name;
   std::vector<std::pair<const lookup_result*, std::int64_t>> fresh;
@@ -132,7 +135,8 @@ std::vector<std::optional<lookup_result>> store::lookup_many(const std::vector<d
   std::vector<impl::wanted> sorted;
   sorted.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) sorted.push_back({keys[i], i});
-  std::sort(sorted.begin(), sorted.end(), [](const impl::wanted& a, const impl::wanted& b) { return a.key != b.key ? a.key < b.key : a.at < b.at; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const impl::wanted& a, const impl::wanted& b) { return a.key != b.key ? a.key < b.key : a.at < b.at; });
   std::vector<digest128> damaged;
   {
     const auto lock = m.use_db();
@@ -147,7 +151,8 @@ std::optional<lookup_result> store::lookup(const digest128& key) { return std::m
 
 bool store::artifact_present(const digest128& key) {
   struct ::stat st;
-  return impl_->dir && ::fstatat(impl_->dir.get(), impl::artifact_name(key).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+  return impl_->dir && ::fstatat(impl_->dir.get(), impl::artifact_name(key).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(st.st_mode);
 }
 
 void store::impl::mark_used(const digest128& key, std::int64_t id, std::int64_t used_ns, std::int64_t artifact_mtime_s) {
@@ -158,7 +163,8 @@ void store::impl::mark_used(const digest128& key, std::int64_t id, std::int64_t 
 std::optional<entry> store::newest_of(const std::string& project, const std::string& task) {
   impl& m = *impl_;
   const auto lock = m.use_db();
-  statement s = m.db.use("SELECT " VX_CACHE_ENTRY_COLUMNS " FROM entries e WHERE e.project = ?1 AND e.task = ?2 ORDER BY e.created_ns DESC LIMIT 1");
+  statement s = m.db.use("SELECT " VX_CACHE_ENTRY_COLUMNS
+                         " FROM entries e WHERE e.project = ?1 AND e.task = ?2 ORDER BY e.created_ns DESC LIMIT 1");
   if (!s) return std::nullopt;
   const step got = s.text(1, project).text(2, task).step();
   if (got == step::failed) m.db_failed();
@@ -166,8 +172,9 @@ std::optional<entry> store::newest_of(const std::string& project, const std::str
   return read_entry(s);
 }
 
-/// A batch of more than 256 entries records a use at a grain of one minute, so that a warm run over thousands of tasks, repeated at once,
-/// writes nothing. This process knows the exact time (`marks`), and its prune goes by that; other processes see it to a minute.
+/// A batch of more than 256 entries records a use at a grain of one minute, so that a warm run over thousands of tasks,
+/// repeated at once, writes nothing. This process knows the exact time (`marks`), and its prune goes by that; other processes
+/// see it to a minute.
 void store::touch_used(const std::vector<digest128>& keys, std::int64_t now_ns) {
   impl& m = *impl_;
   if (m.mode != store_mode::read_write || !m.options.create) return;

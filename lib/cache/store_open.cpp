@@ -115,7 +115,8 @@ void store::impl::open() {
   }
   dir = std::move(*fd);
   if (options.create) {
-    const unique_fd ignore(::openat(dir.get(), ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.private_dir ? 0600 : 0666));
+    const unique_fd ignore(::openat(dir.get(), ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                    options.private_dir ? 0600 : 0666));
     if (ignore) (void)fs::write_all(ignore.get(), "*\n");
   }
   const opened_database opened = open_database(db, k_store_database, db_request());
@@ -126,9 +127,11 @@ void store::impl::open() {
     mode = store_mode::none;
     note("open", "cache: " + opened.reason + "; results are not cached");
   } else if (options.create && !db_writable) {
-    note("open", "cache: " + (opened.reason.empty() ? where.dir + " is read-only" : opened.reason) + "; hits are served, nothing is saved");
+    note("open", "cache: " + (opened.reason.empty() ? where.dir + " is read-only" : opened.reason) +
+                     "; hits are served, nothing is saved");
   }
-  if (statement s = db.use("SELECT value FROM meta WHERE name = 'salt'"); s && s.step() == step::row && s.blob(0).size() == 16) {
+  if (statement s = db.use("SELECT value FROM meta WHERE name = 'salt'");
+      s && s.step() == step::row && s.blob(0).size() == 16) {
     std::memcpy(salt.raw.data(), s.blob(0).data(), 16);
   }
 }

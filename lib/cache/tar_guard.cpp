@@ -50,8 +50,8 @@ bool checksum_fits(const char* b) {
 bool ignorable_record(std::string_view name) {
   constexpr std::string_view k_exact[] = {"atime", "ctime", "mtime", "uid", "gid", "uname", "gname", "comment"};
   if (std::find(std::begin(k_exact), std::end(k_exact), name) != std::end(k_exact)) return true;
-  constexpr std::string_view k_families[] = {"SCHILY.acl.", "SCHILY.xattr.", "SCHILY.fflags", "LIBARCHIVE.xattr.",
-                                             "LIBARCHIVE.creationtime", "RHT.security.selinux"};
+  constexpr std::string_view k_families[] = {"SCHILY.acl.",       "SCHILY.xattr.",           "SCHILY.fflags",
+                                             "LIBARCHIVE.xattr.", "LIBARCHIVE.creationtime", "RHT.security.selinux"};
   return std::any_of(std::begin(k_families), std::end(k_families), [&](std::string_view f) { return name.starts_with(f); });
 }
 
@@ -122,7 +122,11 @@ status tar_guard::block(const char* b) {
 }
 
 status tar_guard::header(const char* b) {
-  if (std::memcmp(b + 257, "ustar\0" "00", 8) != 0) return bad("not the ustar dialect");
+  if (std::memcmp(b + 257,
+                  "ustar\0"
+                  "00",
+                  8) != 0)
+    return bad("not the ustar dialect");
   if (!checksum_fits(b)) return bad("a header checksum does not fit");
   std::string_view name, link, prefix;
   if (!plain_field(b, 100, name) || !plain_field(b + 157, 100, link) || !plain_field(b + 345, 155, prefix)) {
@@ -159,8 +163,10 @@ status tar_guard::pax_records() {
   if (!all_zero(pax_.data() + pax_size_, pax_.size() - pax_size_)) return bad("padding that is not empty");
   while (!rest.empty()) {
     std::size_t length = 0, i = 0;
-    for (; i < rest.size() && i < 8 && rest[i] >= '0' && rest[i] <= '9'; ++i) length = length * 10 + static_cast<std::size_t>(rest[i] - '0');
-    if (i == 0 || i >= rest.size() || rest[i] != ' ' || length > rest.size() || length < i + 4) return bad("an extended record");
+    for (; i < rest.size() && i < 8 && rest[i] >= '0' && rest[i] <= '9'; ++i)
+      length = length * 10 + static_cast<std::size_t>(rest[i] - '0');
+    if (i == 0 || i >= rest.size() || rest[i] != ' ' || length > rest.size() || length < i + 4)
+      return bad("an extended record");
     const std::string_view record = rest.substr(i + 1, length - i - 1);
     if (record.back() != '\n') return bad("an extended record");
     const std::size_t equals = record.find('=');

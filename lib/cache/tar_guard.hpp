@@ -1,5 +1,5 @@
-// A strict look at tar bytes before libarchive sees them: libarchive is a liberal reader (old dialects, sparse maps, names cut at
-// NUL, missing ends), and an artifact has exactly one dialect. Incremental; holds at most one extended header.
+// A strict look at tar bytes before libarchive sees them: libarchive is a liberal reader (old dialects, sparse maps, names cut
+// at NUL, missing ends), and an artifact has exactly one dialect. Incremental; holds at most one extended header.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ class tar_guard {
 
   std::uint64_t limit_, total_ = 0, members_ = 0;
   at at_ = at::header;
-  std::uint64_t left_ = 0;               ///< bytes of the body with its padding
-  std::uint64_t pax_size_ = 0;           ///< bytes of the extended header without padding
-  std::string partial_;                  ///< an incomplete block
+  std::uint64_t left_ = 0;      ///< bytes of the body with its padding
+  std::uint64_t pax_size_ = 0;  ///< bytes of the extended header without padding
+  std::string partial_;         ///< an incomplete block
   std::string pax_;
   // What the extended header in front of the next member says.
   bool pax_seen_ = false, has_size_ = false, has_path_ = false, has_link_ = false, binary_ = false;

@@ -61,7 +61,8 @@ result<std::string_view> frame_source::next() {
       VX_TRY_LET(pending_, in_.next());
       if (!started_) VX_TRY(check_frame_header(pending_));
       started_ = true;
-      if (frame_done_) return pending_.empty() ? result<std::string_view>(std::string_view{}) : bad("data after the zstd frame");
+      if (frame_done_)
+        return pending_.empty() ? result<std::string_view>(std::string_view{}) : bad("data after the zstd frame");
       if (pending_.empty()) return bad("the zstd frame is cut off");
     }
     if (frame_done_) return bad("data after the zstd frame");

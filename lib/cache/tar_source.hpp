@@ -29,7 +29,7 @@ class memory_source final : public tar_source {
 class body_bytes {
  public:
   virtual ~body_bytes() = default;
-  virtual result<std::string_view> next() = 0;   ///< empty at the end
+  virtual result<std::string_view> next() = 0;  ///< empty at the end
 };
 
 class view_bytes final : public body_bytes {

@@ -10,8 +10,8 @@
 
 namespace vx::cache {
 
-/// Opens `rel` ("" = `base` itself) with `flags` | O_CLOEXEC | O_NOFOLLOW. failure.sys is ELOOP or ENOTDIR when a link or a file
-/// is in the way, EXDEV when the path would leave `base`.
+/// Opens `rel` ("" = `base` itself) with `flags` | O_CLOEXEC | O_NOFOLLOW. failure.sys is ELOOP or ENOTDIR when a link or a
+/// file is in the way, EXDEV when the path would leave `base`.
 result<unique_fd> open_beneath(int base, const std::string& rel, int flags);
 /// Walks component by component; what open_beneath does where the kernel has no better.
 result<unique_fd> open_by_components(int base, const std::string& rel, int flags);

@@ -44,17 +44,21 @@ class space_swap {
   std::string shown(const std::string& path) const { return text::escape(scope_.from_root(path)); }
 
  private:
-  tl::unexpected<failure> trouble(int sys, const std::string& path) const { return fail_sys(sys, "cannot restore the output", scope_.from_root(path)); }
+  tl::unexpected<failure> trouble(int sys, const std::string& path) const {
+    return fail_sys(sys, "cannot restore the output", scope_.from_root(path));
+  }
 
   const output_row* row_at(const std::string& path) const {
-    const auto from = rows_.begin() + static_cast<std::ptrdiff_t>(begin_), to = rows_.begin() + static_cast<std::ptrdiff_t>(end_);
+    const auto from = rows_.begin() + static_cast<std::ptrdiff_t>(begin_),
+               to = rows_.begin() + static_cast<std::ptrdiff_t>(end_);
     const auto at = std::lower_bound(from, to, path, [](const output_row& r, const std::string& p) { return r.path < p; });
     return at != to && at->path == path ? &*at : nullptr;
   }
 
   bool rows_below(const std::string& dir) const {
     const std::string prefix = dir + "/";
-    const auto from = rows_.begin() + static_cast<std::ptrdiff_t>(begin_), to = rows_.begin() + static_cast<std::ptrdiff_t>(end_);
+    const auto from = rows_.begin() + static_cast<std::ptrdiff_t>(begin_),
+               to = rows_.begin() + static_cast<std::ptrdiff_t>(end_);
     const auto at = std::lower_bound(from, to, prefix, [](const output_row& r, const std::string& p) { return r.path < p; });
     return at != to && at->path.starts_with(prefix);
   }
@@ -109,7 +113,8 @@ class space_swap {
 
   tl::unexpected<failure> in_the_way(int sys, const std::string& path) const {
     if (sys != ELOOP && sys != ENOTDIR) return trouble(sys, path);
-    return fail(errc::FS, "cannot restore the output " + shown(path) + ": a file or link is in the place of a directory above it");
+    return fail(errc::FS,
+                "cannot restore the output " + shown(path) + ": a file or link is in the place of a directory above it");
   }
 
   /// 0755 whatever the umask; an existing directory is left as it is.
@@ -154,7 +159,8 @@ class space_swap {
       return {};
     }
     if (errno == ENOENT && ::faccessat(q_.stage, s.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fail(errc::FS, "cannot restore the output " + shown(r.path) + ": its staged copy vanished; is another vx run at work here?");
+      return fail(errc::FS,
+                  "cannot restore the output " + shown(r.path) + ": its staged copy vanished; is another vx run at work here?");
     }
     if (errno != EXDEV) return trouble(errno, r.path);
     return copy_over(i, parent, name);
@@ -175,7 +181,8 @@ class space_swap {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return trouble(errno, r.path);
         if (n == 0) break;
-        if (const status w = fs::write_all(to.get(), {buffer.data(), static_cast<std::size_t>(n)}); !w) return trouble(w.error().sys, r.path);
+        if (const status w = fs::write_all(to.get(), {buffer.data(), static_cast<std::size_t>(n)}); !w)
+          return trouble(w.error().sys, r.path);
       }
       const struct timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(r.mtime.sec), static_cast<long>(r.mtime.ns)}};
       if (::fchmod(to.get(), r.mode) != 0 || ::futimens(to.get(), times) != 0) return trouble(errno, r.path);
@@ -222,7 +229,8 @@ class space_swap {
     for (const auto& [dir, mode] : modes) {
       const auto parent = parents_->of(dir);
       if (!parent) return trouble(parent.error().sys, dir);
-      if (const status done = chmod_no_follow(*parent, std::string(path::base_name(dir)), mode); !done) return trouble(done.error().sys, dir);
+      if (const status done = chmod_no_follow(*parent, std::string(path::base_name(dir)), mode); !done)
+        return trouble(done.error().sys, dir);
     }
     return {};
   }
@@ -251,7 +259,8 @@ void take_stamps(const swap_request& q, std::size_t begin, std::size_t end, cons
     const output_row& r = (*q.rows)[i];
     const auto st = fs::lstat_at(swap.base(), r.path);
     if (!st) continue;
-    if (r.kind == 'f' && st->kind == fs::kind::file && st->ino != (*q.staged)[i].ino && !out.folded && !mutated("no-case-check")) {
+    if (r.kind == 'f' && st->kind == fs::kind::file && st->ino != (*q.staged)[i].ino && !out.folded &&
+        !mutated("no-case-check")) {
       const std::string rival = rival_of(q, st->ino);
       if (rival != "another output") {
         out.folded = true;

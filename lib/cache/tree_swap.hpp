@@ -11,7 +11,7 @@ namespace vx::cache {
 
 /// A file that waits in the stage directory.
 struct staged_file {
-  std::string name;        ///< "" for links and directories, and once it has been placed
+  std::string name;  ///< "" for links and directories, and once it has been placed
   std::uint64_t ino = 0;
 };
 
@@ -23,7 +23,7 @@ struct swap_request {
 };
 
 struct swap_result {
-  bool folded = false;                         ///< two names are one on this file system: `reason` names both
+  bool folded = false;  ///< two names are one on this file system: `reason` names both
   std::string reason;
   std::vector<output_stamp> stamps;
   std::vector<std::string> touched;

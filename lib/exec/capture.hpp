@@ -1,5 +1,5 @@
-// Bounded capture of a task's output (run.md 9.5, cache.md 4.3): first 8 MiB and last 8 MiB, records in arrival order, neither cut
-// inside a UTF-8 sequence.
+// Bounded capture of a task's output (run.md 9.5, cache.md 4.3): first 8 MiB and last 8 MiB, records in arrival order, neither
+// cut inside a UTF-8 sequence.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 namespace vx::exec {
 
 struct captured {
-  int stream;               ///< 1, 2; 0 = `dropped` bytes are missing here
+  int stream;  ///< 1, 2; 0 = `dropped` bytes are missing here
   std::string bytes;
   std::uint64_t dropped = 0;
 };
 
 class capture {
  public:
-  explicit capture(std::size_t head = std::size_t{8} << 20, std::size_t tail = std::size_t{8} << 20) : head_max_(head), tail_max_(tail) {}
+  explicit capture(std::size_t head = std::size_t{8} << 20, std::size_t tail = std::size_t{8} << 20)
+      : head_max_(head), tail_max_(tail) {}
   void add(int stream, std::string_view bytes);
   std::vector<captured> take();
   bool empty() const noexcept { return total_ == 0; }

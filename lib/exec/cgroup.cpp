@@ -41,7 +41,7 @@ std::string unescape_mount(std::string_view raw) {
 
 struct hierarchy {
   bool unified;
-  std::string root;         // the part of the hierarchy that is mounted
+  std::string root;  // the part of the hierarchy that is mounted
   std::string mount_point;
   std::string controllers;  // version 1: the mount's options
 };

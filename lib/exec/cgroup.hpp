@@ -17,8 +17,8 @@ struct cgroup_limits {
 /// The content of a file, nothing when it cannot be read.
 using read_file_fn = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// Reads /proc/self/{cgroup,mountinfo} and the controllers' files from this process's group up to the top of each hierarchy, and
-/// keeps the tightest. What is missing, unreadable or outside the mounted hierarchy limits nothing.
+/// Reads /proc/self/{cgroup,mountinfo} and the controllers' files from this process's group up to the top of each hierarchy,
+/// and keeps the tightest. What is missing, unreadable or outside the mounted hierarchy limits nothing.
 cgroup_limits read_cgroup_limits(const read_file_fn& read);
 
 /// "<quota> <period>" or "max ..." of version 2.

@@ -15,9 +15,9 @@ namespace vx::exec {
 namespace {
 
 constexpr std::int64_t k_ms = 1'000'000;
-constexpr std::int64_t k_drain_ns = 250 * k_ms;        ///< for output after the end of the process
+constexpr std::int64_t k_drain_ns = 250 * k_ms;  ///< for output after the end of the process
 constexpr std::int64_t k_group_poll_ns = 20 * k_ms;
-constexpr std::int64_t k_kill_bound_ns = 2'000 * k_ms; ///< how long SIGKILL may take before the process is given up
+constexpr std::int64_t k_kill_bound_ns = 2'000 * k_ms;  ///< how long SIGKILL may take before the process is given up
 constexpr std::size_t k_read_bytes = std::size_t{64} << 10;
 constexpr std::size_t k_last_drain_bytes = std::size_t{1} << 20;
 constexpr std::string_view k_cut_line =

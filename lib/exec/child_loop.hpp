@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "exec/child_process.hpp"
@@ -18,12 +18,12 @@ namespace vx::exec {
 
 struct loop_options {
   std::int64_t start_ns = 0;
-  std::uint32_t timeout_ms = 0;                 ///< 0 = none; no longer counts once `tap` has answered true
-  std::uint32_t notice_ms = 0;                  ///< 0 = none; likewise
+  std::uint32_t timeout_ms = 0;  ///< 0 = none; no longer counts once `tap` has answered true
+  std::uint32_t notice_ms = 0;   ///< 0 = none; likewise
   std::function<void()> on_notice;
   std::function<bool(int, std::string_view)> tap;  ///< output before masking, until it answers true
-  std::function<void()> on_end;                 ///< the process itself has ended; its output may still come
-  const cancel_token* stop = nullptr;           ///< the owner's own wish to end it, apart from the run's cancel
+  std::function<void()> on_end;                    ///< the process itself has ended; its output may still come
+  const cancel_token* stop = nullptr;              ///< the owner's own wish to end it, apart from the run's cancel
 };
 
 class child_loop {
@@ -75,10 +75,10 @@ class child_loop {
   spawn_result result_;
   std::optional<reaped> collected_;
   phase phase_ = phase::running;
-  std::int64_t now_;                ///< mono_ns() after the last poll
+  std::int64_t now_;  ///< mono_ns() after the last poll
   std::int64_t timeout_at_ = 0, notice_at_ = 0, grace_at_ = 0, drain_until_ = 0, group_check_at_ = 0;  ///< 0 = none
-  bool ended_ = false;              ///< the leader has; it is collected after the last signal, so that its number stays ours
-  bool group_empty_ = false;        ///< nobody else was left when it ended: never signalled again
+  bool ended_ = false;        ///< the leader has; it is collected after the last signal, so that its number stays ours
+  bool group_empty_ = false;  ///< nobody else was left when it ended: never signalled again
   bool group_gone_ = false;
   bool cancel_seen_ = false, stop_seen_ = false;
   char last_byte_ = '\n';

@@ -76,7 +76,8 @@ result<child_process> start_child(const spawn_spec& spec) {
   std::array<std::string, 3> argv{"sh", "-c", spec.command};
   char* const args[] = {argv[0].data(), argv[1].data(), argv[2].data(), nullptr};
   const std::vector<char*> env = pointers(spec.env);
-  launch_outcome outcome = launch({spec.shell.c_str(), args, env.data(), spec.cwd.c_str(), input.get(), out.write.get(), err.write.get()});
+  launch_outcome outcome =
+      launch({spec.shell.c_str(), args, env.data(), spec.cwd.c_str(), input.get(), out.write.get(), err.write.get()});
   if (outcome.pid < 0) return fail(launch_failure(outcome, spec));
 
   child.pid = outcome.pid;

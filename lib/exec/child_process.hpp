@@ -11,10 +11,10 @@
 namespace vx::exec {
 
 struct child_process {
-  pid_t pid = -1;           ///< also its group and session
+  pid_t pid = -1;  ///< also its group and session
   exit_watch watch;
-  unique_fd in;             ///< persistent tasks: held open, never written
-  unique_fd out, err;       ///< non-blocking
+  unique_fd in;        ///< persistent tasks: held open, never written
+  unique_fd out, err;  ///< non-blocking
 };
 
 /// Runs `<shell> -c <command>` in a session of its own. The message of a failure is the reason for people.

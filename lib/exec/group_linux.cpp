@@ -38,7 +38,8 @@ bool is_running(int proc, std::string_view pid) noexcept {
   const ssize_t n = ::read(fd.get(), raw.data(), raw.size());
   if (n <= 0) return false;
   const std::string_view text(raw.data(), static_cast<std::size_t>(n));
-  // "pid (name) S ppid pgrp ...": the name may hold anything, so the last ')' is the anchor. Threads are the 18th field after it.
+  // "pid (name) S ppid pgrp ...": the name may hold anything, so the last ')' is the anchor. Threads are the 18th field after
+  // it.
   const std::size_t close = text.rfind(')');
   if (close == std::string_view::npos || close + 2 >= text.size()) return false;
   const char state = text[close + 2];

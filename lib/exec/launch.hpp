@@ -11,20 +11,20 @@
 namespace vx::exec {
 
 struct launch_request {
-  const char* program;      ///< absolute
-  char* const* argv;        ///< NULL-terminated, like envp
+  const char* program;  ///< absolute
+  char* const* argv;    ///< NULL-terminated, like envp
   char* const* envp;
   const char* cwd;
-  int in, out, err;         ///< become 0, 1 and 2; each above 2 in the caller
+  int in, out, err;  ///< become 0, 1 and 2; each above 2 in the caller
 };
 
 /// Where starting a process failed.
 enum class launch_step : std::uint8_t { none, create, session, descriptors, directory, program };
 
 struct launch_outcome {
-  pid_t pid = -1;           ///< leader of a new session and group; -1 when nothing is left to wait for
-  unique_fd pidfd;          ///< empty where the system has none
-  int error = 0;            ///< errno of the step
+  pid_t pid = -1;   ///< leader of a new session and group; -1 when nothing is left to wait for
+  unique_fd pidfd;  ///< empty where the system has none
+  int error = 0;    ///< errno of the step
   launch_step step = launch_step::none;
 };
 
@@ -40,7 +40,7 @@ class exit_watch {
   exit_watch(pid_t pid, unique_fd pidfd);
   exit_watch(exit_watch&&) noexcept = default;
   exit_watch& operator=(exit_watch&&) = delete;
-  ~exit_watch();            ///< a waiting thread is joined: destroy it after the child's end
+  ~exit_watch();  ///< a waiting thread is joined: destroy it after the child's end
 
   int fd() const noexcept { return fd_.get(); }
   /// Signals the leader alone. Only while it is not collected.
@@ -48,7 +48,7 @@ class exit_watch {
 
  private:
   pid_t pid_ = -1;
-  bool pidfd_ = false;      ///< fd_ is a pidfd
+  bool pidfd_ = false;  ///< fd_ is a pidfd
   unique_fd fd_;
   std::thread waiter_;
 };

@@ -37,8 +37,7 @@ namespace {
 
 // The child borrows the parent's memory, thread-local storage included, until exec: no instrumentation may run in it, and it
 // reaches the kernel only through syscall(), which no sanitizer intercepts.
-#define VX_CHILD_CODE \
-  __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
+#define VX_CHILD_CODE __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
 constexpr int k_kernel_signals = 64;
 constexpr std::size_t k_kernel_mask_bytes = 8;
@@ -126,7 +125,8 @@ launch_outcome launch(const launch_request& request) noexcept {
   const unsigned long long everything = ~0ULL;
   unsigned long long before = 0;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &before, k_kernel_mask_bytes);
-  const int pid = VX_CLONE(child_main, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &state, &pidfd);
+  const int pid =
+      VX_CLONE(child_main, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &state, &pidfd);
   const int clone_error = errno;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, k_kernel_mask_bytes);
 

@@ -141,9 +141,8 @@ mask::mask(std::vector<std::string> values) {
     if (value.find('\n') == std::string::npos) continue;
     for (const std::string_view line : text::split(value, '\n')) add_spellings(text::trim(line), values_);
   }
-  std::sort(values_.begin(), values_.end(), [](const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() > b.size() : a < b;
-  });
+  std::sort(values_.begin(), values_.end(),
+            [](const std::string& a, const std::string& b) { return a.size() != b.size() ? a.size() > b.size() : a < b; });
   values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
   if (!values_.empty()) automaton_ = std::make_shared<const automaton>(values_);
 }

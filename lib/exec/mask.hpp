@@ -16,8 +16,8 @@ namespace vx::exec {
 /// Output chunks in arrival order; stream 1 or 2. Called on the thread that runs the task.
 using output_fn = std::function<void(int stream, std::string_view bytes)>;
 
-/// True for names whose value is masked by rule: TOKEN, SECRET, KEY, PASSWORD, PASSWD, CREDENTIAL inside; not *_FILE, *_PATH, *_DIR,
-/// not GIT_CONFIG_KEY_<n>. Letter case is ignored: hiding too much is the harmless error.
+/// True for names whose value is masked by rule: TOKEN, SECRET, KEY, PASSWORD, PASSWD, CREDENTIAL inside; not *_FILE, *_PATH,
+/// *_DIR, not GIT_CONFIG_KEY_<n>. Letter case is ignored: hiding too much is the harmless error.
 bool is_secret_name(std::string_view name) noexcept;
 
 /// The set of values to hide. Immutable after construction; shareable.
@@ -36,17 +36,17 @@ class mask {
  private:
   friend class mask_stream;
   struct automaton;
-  std::vector<std::string> values_;     ///< longest first
+  std::vector<std::string> values_;  ///< longest first
   std::shared_ptr<const automaton> automaton_;
 };
 
-/// One stream of one task. push() returns what may be shown now; a tail that could begin a secret is held back. Overlapping values
-/// are hidden together, as one `***`. The mask must outlive the stream.
+/// One stream of one task. push() returns what may be shown now; a tail that could begin a secret is held back. Overlapping
+/// values are hidden together, as one `***`. The mask must outlive the stream.
 class mask_stream {
  public:
   explicit mask_stream(const vx::exec::mask& m) : mask_(m) {}
   std::string push(std::string_view chunk);
-  std::string release();                ///< the held tail: after 25 ms of silence, and at the end
+  std::string release();  ///< the held tail: after 25 ms of silence, and at the end
   bool holding() const noexcept { return !held_.empty(); }
 
  private:
@@ -59,7 +59,7 @@ class mask_stream {
   void emit(std::string_view text, std::size_t cut, std::string& out);
 
   const vx::exec::mask& mask_;
-  std::string held_;                    ///< as many bytes as the automaton's state is deep
+  std::string held_;  ///< as many bytes as the automaton's state is deep
   std::uint32_t state_ = 0;
   std::vector<hidden> hidden_;
 };
@@ -74,14 +74,14 @@ class output_masker {
   /// When release_idle() has something to do, on mono_ns()'s clock; 0 = nothing is held.
   std::int64_t release_at() const noexcept;
   void release_idle(std::int64_t now_ns, const output_fn& sink);
-  void finish(const output_fn& sink);   ///< releases everything
+  void finish(const output_fn& sink);  ///< releases everything
 
  private:
   struct lane {
     mask_stream stream;
     std::int64_t last_ns;
   };
-  std::vector<lane> lanes_;             ///< empty: no secrets
+  std::vector<lane> lanes_;  ///< empty: no secrets
 };
 
 }  // namespace vx::exec

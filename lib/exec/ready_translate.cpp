@@ -67,8 +67,8 @@ class translator {
     return fail(errc::INVALID, fmt::format("invalid regular expression: {} at offset {}", what, at));
   }
   failed unsupported(std::string_view what, std::string_view spelling, std::size_t at) const {
-    return fail(errc::INVALID, fmt::format("{} {} at offset {} is not supported: the pattern is matched in linear time", what,
-                                           spelling, at));
+    return fail(errc::INVALID,
+                fmt::format("{} {} at offset {} is not supported: the pattern is matched in linear time", what, spelling, at));
   }
 
   char peek(std::size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
@@ -140,8 +140,11 @@ class translator {
   status group_name(std::size_t start) {
     const std::size_t close = in_.find('>', at_);
     const std::string_view name = in_.substr(at_, close == std::string_view::npos ? 0 : close - at_);
-    const auto fits = [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80; };
-    if (name.empty() || is_digit(name[0]) || !std::all_of(name.begin(), name.end(), fits)) return wrong("invalid group name", start);
+    const auto fits = [](char c) {
+      return is_letter(c) || is_digit(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    if (name.empty() || is_digit(name[0]) || !std::all_of(name.begin(), name.end(), fits))
+      return wrong("invalid group name", start);
     if (std::find(names_.begin(), names_.end(), name) != names_.end()) return wrong("duplicate group name", start);
     names_.push_back(name);
     at_ = close + 1;
@@ -175,8 +178,10 @@ class translator {
     const auto number = [](std::string_view s) { return text::parse_uint(s).value_or(std::uint64_t{1} << 62); };
     if (!high.empty() && number(high) < number(low)) return wrong("numbers out of order in {}", start);
     if (number(low) > k_max_repeat || (!high.empty() && number(high) > k_max_repeat)) {
-      return fail(errc::INVALID, fmt::format("a repetition of more than {} at offset {} is not supported: the pattern is matched in "
-                                             "linear time", k_max_repeat, start));
+      return fail(errc::INVALID,
+                  fmt::format("a repetition of more than {} at offset {} is not supported: the pattern is matched in "
+                              "linear time",
+                              k_max_repeat, start));
     }
     std::string spelling = fmt::format("{{{}", number(low));
     if (comma != std::string_view::npos) spelling += ',';
@@ -287,14 +292,16 @@ class translator {
 
   result<atom> octal_escape() {
     std::uint32_t code = 0;
-    for (int i = 0; i < 3 && peek() >= '0' && peek() <= '7' && code * 8 + static_cast<std::uint32_t>(peek() - '0') <= 0xFF; ++i, ++at_) {
+    for (int i = 0; i < 3 && peek() >= '0' && peek() <= '7' && code * 8 + static_cast<std::uint32_t>(peek() - '0') <= 0xFF;
+         ++i, ++at_) {
       code = code * 8 + static_cast<std::uint32_t>(peek() - '0');
     }
     return atom{code, {}};
   }
 
   failed unsupported_flag(char letter, std::size_t at) const {
-    return fail(errc::INVALID, fmt::format("\\{}{{...}} at offset {} needs the flag u, and the pattern has no flags", letter, at));
+    return fail(errc::INVALID,
+                fmt::format("\\{}{{...}} at offset {} needs the flag u, and the pattern has no flags", letter, at));
   }
 
   result<atom> class_atom() {
@@ -357,8 +364,8 @@ class translator {
   std::string_view in_;
   std::size_t at_ = 0;
   std::string out_;
-  bool repeatable_ = false;           // a quantifier may follow
-  std::vector<std::size_t> groups_;   // offsets of the open ones
+  bool repeatable_ = false;          // a quantifier may follow
+  std::vector<std::size_t> groups_;  // offsets of the open ones
   std::vector<std::string_view> names_;
 };
 

@@ -19,8 +19,8 @@ std::int64_t to_ns(const timeval& t) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::int64_t>(t.tv_usec) * 1'000;
 }
 
-/// At exec the kernel folds the peak of the memory the child was born with, ours, into the child's: below ours plus a margin the
-/// number tells nothing about the child.
+/// At exec the kernel folds the peak of the memory the child was born with, ours, into the child's: below ours plus a margin
+/// the number tells nothing about the child.
 std::optional<std::int64_t> own_share(std::int64_t peak) {
   rusage self{};
   ::getrusage(RUSAGE_SELF, &self);

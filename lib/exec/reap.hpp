@@ -10,9 +10,9 @@ namespace vx::exec {
 
 struct reaped {
   enum class kind : std::uint8_t {
-    ended,   ///< `status` is wait(2)'s
-    running, ///< it has not ended
-    lost,    ///< somebody else collected it
+    ended,    ///< `status` is wait(2)'s
+    running,  ///< it has not ended
+    lost,     ///< somebody else collected it
   };
   kind what = kind::lost;
   int status = 0;
@@ -25,8 +25,8 @@ reaped reap(pid_t pid) noexcept;
 /// True when `pid` has ended (or is nobody's child any more); leaves it to be collected.
 bool has_ended(pid_t pid) noexcept;
 
-/// False where group_alive() takes zombies for members (Linux without a procfs of its own): a leader then has to be collected before
-/// its group can be seen to be gone.
+/// False where group_alive() takes zombies for members (Linux without a procfs of its own): a leader then has to be collected
+/// before its group can be seen to be gone.
 bool group_check_skips_zombies() noexcept;
 
 /// The high-water mark of this process's resident memory in bytes; 0 = unknown.

@@ -7,23 +7,25 @@ namespace vx::exec {
 namespace {
 
 constexpr std::array<std::string_view, 23> k_reserved = {
-    "!",  "[[",   "]]", "case", "coproc", "do",     "done", "elif",  "else",  "esac", "fi", "for",
-    "function", "if", "in", "namespace", "select", "then", "time", "until", "while", "{", "}"};
+    "!",        "[[", "]]", "case",      "coproc", "do",   "done", "elif",  "else",  "esac", "fi", "for",
+    "function", "if", "in", "namespace", "select", "then", "time", "until", "while", "{",    "}"};
 
 constexpr auto k_builtins = std::to_array<std::string_view>(
-    {".",       ":",      "[",        "alias",   "autoload", "bg",      "bind",    "break",   "builtin",  "bye",
-     "caller",  "cd",     "chdir",    "command", "compgen",  "complete", "compopt", "continue", "declare", "dirs",
-     "disown",  "echo",   "enable",   "eval",    "exec",     "exit",    "export",  "false",   "fc",       "fg",
-     "float",   "getopts", "hash",    "help",    "hist",     "history", "integer", "jobs",    "kill",     "let",
-     "local",   "logout", "mapfile",  "nameref", "newgrp",   "noglob",  "popd",    "print",   "printf",   "pushd",
-     "pwd",     "read",   "readarray", "readonly", "rehash", "return",  "set",     "setopt",  "shift",    "shopt",
-     "source",  "suspend", "test",    "times",   "trap",     "true",    "type",    "typeset", "ulimit",   "umask",
-     "unalias", "unset",  "unsetopt", "wait",    "whence",   "where"});
+    {".",       ":",       "[",         "alias",    "autoload", "bg",       "bind",    "break",    "builtin", "bye",
+     "caller",  "cd",      "chdir",     "command",  "compgen",  "complete", "compopt", "continue", "declare", "dirs",
+     "disown",  "echo",    "enable",    "eval",     "exec",     "exit",     "export",  "false",    "fc",      "fg",
+     "float",   "getopts", "hash",      "help",     "hist",     "history",  "integer", "jobs",     "kill",    "let",
+     "local",   "logout",  "mapfile",   "nameref",  "newgrp",   "noglob",   "popd",    "print",    "printf",  "pushd",
+     "pwd",     "read",    "readarray", "readonly", "rehash",   "return",   "set",     "setopt",   "shift",   "shopt",
+     "source",  "suspend", "test",      "times",    "trap",     "true",     "type",    "typeset",  "ulimit",  "umask",
+     "unalias", "unset",   "unsetopt",  "wait",     "whence",   "where"});
 
 static_assert(std::is_sorted(k_builtins.begin(), k_builtins.end()));
 
 bool is_name(std::string_view word) {
-  const auto fits = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  const auto fits = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
   return !word.empty() && !(word[0] >= '0' && word[0] <= '9') && std::all_of(word.begin(), word.end(), fits);
 }
 
@@ -158,9 +160,7 @@ class scanner {
         break;
       case '$': dollar(); break;
       case '`': open_nested(within::backtick, 1); break;
-      default:
-        literal(in_.substr(at_, 1));
-        code(1);
+      default: literal(in_.substr(at_, 1)); code(1);
     }
   }
 
@@ -347,7 +347,7 @@ class scanner {
   std::string_view in_;
   std::size_t at_ = 0;
   std::vector<within> open_;
-  int nested_ = 0;            // substitutions among open_: their words are not ours
+  int nested_ = 0;  // substitutions among open_: their words are not ours
   bool in_word_ = false;
   bool command_next_ = true;  // the next word names a command
   bool target_next_ = false;  // the next word is a redirection's target
@@ -365,8 +365,6 @@ bool is_shell_reserved(std::string_view word) noexcept {
   return std::find(k_reserved.begin(), k_reserved.end(), word) != k_reserved.end();
 }
 
-bool is_shell_builtin(std::string_view word) noexcept {
-  return std::binary_search(k_builtins.begin(), k_builtins.end(), word);
-}
+bool is_shell_builtin(std::string_view word) noexcept { return std::binary_search(k_builtins.begin(), k_builtins.end(), word); }
 
 }  // namespace vx::exec

@@ -10,8 +10,8 @@ namespace vx::exec {
 namespace {
 
 constexpr std::array<std::string_view, 19> k_allowlist = {
-    "PATH",      "HOME",        "SHELL",    "USER", "LOGNAME",      "TMPDIR",        "TEMP",     "TMP",  "LANG", "LC_ALL",
-    "LC_CTYPE",  "TERM",        "COLORTERM", "FORCE_COLOR", "NO_COLOR", "CI", "NODE_OPTIONS", "COREPACK_HOME", "PNPM_HOME"};
+    "PATH",     "HOME", "SHELL",     "USER",        "LOGNAME",  "TMPDIR", "TEMP",         "TMP",           "LANG",     "LC_ALL",
+    "LC_CTYPE", "TERM", "COLORTERM", "FORCE_COLOR", "NO_COLOR", "CI",     "NODE_OPTIONS", "COREPACK_HOME", "PNPM_HOME"};
 
 /// What a shell without PATH would search; setting PATH to the bin directories alone would take it away.
 constexpr std::string_view k_system_path = "/usr/local/bin:/usr/bin:/bin";

@@ -47,7 +47,8 @@ constexpr signal_fact k_signals[] = {
 std::string signal_verdict(int number, bool seen) {
   for (const signal_fact& fact : k_signals) {
     if (fact.number != number) continue;
-    std::string out = seen ? fmt::format("killed by {}", fact.name) : fmt::format("exit {} is 128 + {}", 128 + number, fact.name);
+    std::string out =
+        seen ? fmt::format("killed by {}", fact.name) : fmt::format("exit {} is 128 + {}", 128 + number, fact.name);
     if (!fact.cause.empty()) out += fmt::format(": {}", fact.cause);
     return out;
   }
@@ -117,7 +118,8 @@ class inspector {
     if (!info) return {};
     if (info->kind == fs::kind::none) return fmt::format("{} does not exist", shown(name));
     if (info->kind == fs::kind::dir) return fmt::format("{} is a directory", shown(name));
-    if (::access(at.c_str(), X_OK) != 0) return fmt::format("{} is not executable (chmod +x {})", shown(name), shown(text::shell_quote(at)));
+    if (::access(at.c_str(), X_OK) != 0)
+      return fmt::format("{} is not executable (chmod +x {})", shown(name), shown(text::shell_quote(at)));
     return interpreter(name, at);
   }
 
@@ -139,11 +141,13 @@ class inspector {
     const std::size_t blank = std::min(head.find_first_of(" \t"), head.size());
     const std::string program(head.substr(0, blank));
     std::string_view argument = text::trim(head.substr(blank));
-    if (::access(program.c_str(), F_OK) != 0) return fmt::format("the interpreter {} of {} does not exist", shown(program), shown(name));
+    if (::access(program.c_str(), F_OK) != 0)
+      return fmt::format("the interpreter {} of {} does not exist", shown(program), shown(name));
     if (path::base_name(program) != "env") return {};
     if (argument.starts_with("-S ")) argument = text::trim(argument.substr(3));
     argument = argument.substr(0, argument.find_first_of(" \t"));
-    if (argument.empty() || argument.starts_with('-') || argument.find_first_of("=/") != std::string_view::npos || on_path(argument)) {
+    if (argument.empty() || argument.starts_with('-') || argument.find_first_of("=/") != std::string_view::npos ||
+        on_path(argument)) {
       return {};
     }
     return fmt::format("{} needs \"{}\", which is not on the task's PATH", shown(name), shown(argument));

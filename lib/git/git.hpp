@@ -74,8 +74,8 @@ struct root_memo {
   std::string commit, root;
   bool learned = false;  ///< set when the two are news
 };
-/// First 16 hex of SHA-256 over the repository's identity (cache.md 2.2); "" when there is none. `memo` may be null; with one whose commit
-/// is HEAD's, git is not asked.
+/// First 16 hex of SHA-256 over the repository's identity (cache.md 2.2); "" when there is none. `memo` may be null; with one
+/// whose commit is HEAD's, git is not asked.
 std::string repo_id(const environment& env, const std::string& root, root_memo* memo = nullptr);
 /// A remote URL as lower-case `host/owner/repo`; "" for local paths and file URLs.
 std::string reduce_remote_url(std::string_view url);

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "git/git.hpp"
 #include "base/mutation.hpp"
+#include "git/git.hpp"
 
 namespace vx::git {
 namespace {

@@ -183,12 +183,9 @@ result<std::optional<repository>> find_repository(const program& git, const std:
     VX_TRY_LET(std::string real, fs::real_path(dir));
     repository repo;
     switch (look(real, repo)) {
-      case answer::none:
-        return std::optional<repository>();
-      case answer::found:
-        return std::optional<repository>(std::move(repo));
-      case answer::ask_git:
-        break;
+      case answer::none: return std::optional<repository>();
+      case answer::found: return std::optional<repository>(std::move(repo));
+      case answer::ask_git: break;
     }
   }
   return ask_repository(git, dir);

@@ -134,23 +134,13 @@ class config_parser {
     c = in_[at_];
     if (c == '\r' && at_ + 1 < in_.size() && in_[at_ + 1] == '\n') c = in_[++at_];
     switch (c) {
-      case '\n':
-        continued = true;
-        return true;
-      case 'n':
-        c = '\n';
-        return true;
-      case 't':
-        c = '\t';
-        return true;
-      case 'b':
-        c = '\b';
-        return true;
+      case '\n': continued = true; return true;
+      case 'n': c = '\n'; return true;
+      case 't': c = '\t'; return true;
+      case 'b': c = '\b'; return true;
       case '\\':
-      case '"':
-        return true;
-      default:
-        return false;
+      case '"': return true;
+      default: return false;
     }
   }
 
@@ -317,7 +307,8 @@ result<settings> ask_settings(const program& git, const repository& repo) {
     if (name == "core.excludesfile") c.excludes_file = value;
     if (name == "attr.tree") c.attributes_from_tree = true;
     if ((name == "GIT_ATTR_GLOBAL" || name == "GIT_ATTR_SYSTEM") && value && !value->empty()) told.push_back(*value);
-    if (!name.starts_with("GIT_") || name.starts_with("GIT_ATTR_")) out.source.append(line).push_back('\n');  // the rest has the time of day
+    if (!name.starts_with("GIT_") || name.starts_with("GIT_ATTR_"))
+      out.source.append(line).push_back('\n');  // the rest has the time of day
   }
   if (!finish(git, c, out)) out.converts_all = true;
   out.attribute_files.insert(out.attribute_files.end(), told.begin(), told.end());
@@ -330,7 +321,8 @@ result<settings> read_settings(const program& git, const repository& repo) {
     bool plain = true;
     settings out;
     for (const std::string& file : *files) plain = plain && read_config(file, c, out.source) != file_state::unreadable;
-    if (c.worktree_config) plain = plain && read_config(repo.git_dir + "/config.worktree", c, out.source) != file_state::unreadable;
+    if (c.worktree_config)
+      plain = plain && read_config(repo.git_dir + "/config.worktree", c, out.source) != file_state::unreadable;
     if (plain && !c.includes && finish(git, c, out)) return out;
   }
   return ask_settings(git, repo);
@@ -361,9 +353,9 @@ result<std::vector<bool>> attribute_carriers(const program& git, const std::stri
   if (ask.empty()) return carries;
   VX_TRY_LET(program::output got,
              git.run(dir,
-                     mutated("two-attributes")
-                         ? std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "eol"}
-                         : std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "crlf", "eol", "ident", "filter", "working-tree-encoding"},
+                     mutated("two-attributes") ? std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "eol"}
+                                               : std::vector<std::string>{"check-attr", "-z", "--stdin", "text", "crlf", "eol",
+                                                                          "ident", "filter", "working-tree-encoding"},
                      ask, cancel));
   if (got.exit_code != 0) return fail(errc::IO, "git check-attr failed: " + got.err);
   mark_carriers(got.out, paths, carries);

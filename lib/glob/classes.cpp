@@ -22,14 +22,10 @@ unit read_unit(std::string_view text, std::size_t at, const class_rules& rules) 
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
   const std::size_t n = rules.characters ? unit_at(text, at) : 1;
   switch (n) {
-    case 2:
-      return {(byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU), 2};
-    case 3:
-      return {(byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU), 3};
-    case 4:
-      return {(byte(0) & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU), 4};
-    default:
-      return {byte(0), 1};
+    case 2: return {(byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU), 2};
+    case 3: return {(byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU), 3};
+    case 4: return {(byte(0) & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU), 4};
+    default: return {byte(0), 1};
   }
 }
 

@@ -1,4 +1,5 @@
-// .gitignore rules for the walk without git (keys.md 14): last match wins, '!' re-includes, a directory pattern ends the descent.
+// .gitignore rules for the walk without git (keys.md 14): last match wins, '!' re-includes, a directory pattern ends the
+// descent.
 #pragma once
 
 #include <string>

@@ -21,11 +21,12 @@ status check_list(const std::vector<std::string>& entries, side of);
 /// "./src" -> "src", "a//b" -> "a/b", "!./x" -> "!x", "src/*/" -> "src/*/**", "\[id\]" -> "[id]" kept as literal text.
 std::string normalize(std::string_view entry);
 
-/// One pattern after brace expansion: no braces, no leading '!'. `literal` means no wildcard at all: the path or the tree below.
+/// One pattern after brace expansion: no braces, no leading '!'. `literal` means no wildcard at all: the path or the tree
+/// below.
 struct pattern {
-  std::string text;          ///< normalised and unescaped. Beyond `prefix` '*' and '?' are wildcards, in it all is literal
+  std::string text;  ///< normalised and unescaped. Beyond `prefix` '*' and '?' are wildcards, in it all is literal
   bool literal = false;
-  std::string prefix;        ///< static directory prefix: leading whole literal segments ("" reaches everything)
+  std::string prefix;  ///< static directory prefix: leading whole literal segments ("" reaches everything)
 };
 
 /// One entry taken apart: its sign and one pattern per brace alternative. Refuses what check_entry refuses for its structure.
@@ -42,9 +43,9 @@ bool matches(const pattern& p, std::string_view path) noexcept;
 /// A compiled list. match() is positive-and-not-negative; order never matters. Immutable, shareable between threads.
 class matcher {
  public:
-  matcher();                                                    ///< matches nothing
+  matcher();  ///< matches nothing
   static result<matcher> compile(const std::vector<std::string>& entries);
-  static matcher everything();                                  ///< "**"
+  static matcher everything();  ///< "**"
   /// From patterns in hand, rebased ones for instance.
   static matcher from_patterns(std::vector<pattern> positives, std::vector<pattern> negatives);
   matcher(const matcher&);
@@ -53,16 +54,16 @@ class matcher {
   matcher& operator=(matcher&&) noexcept;
   ~matcher();
 
-  bool match(std::string_view path) const noexcept;             ///< a relative path, '/'-separated bytes
-  bool positive(std::string_view path) const noexcept;          ///< some positive entry matches
-  bool negative(std::string_view path) const noexcept;          ///< some '!' entry matches
+  bool match(std::string_view path) const noexcept;     ///< a relative path, '/'-separated bytes
+  bool positive(std::string_view path) const noexcept;  ///< some positive entry matches
+  bool negative(std::string_view path) const noexcept;  ///< some '!' entry matches
   /// False only when nothing at or below `dir` can match (for pruning a walk); conservative.
   bool may_match_below(std::string_view dir) const noexcept;
   /// True when everything below `dir` (and `dir`) is certainly matched positively and no '!' entry can reach into it.
   bool owns_tree(std::string_view dir) const noexcept;
-  bool empty() const noexcept;                                  ///< no positive entry
+  bool empty() const noexcept;  ///< no positive entry
   bool has_negatives() const noexcept;
-  bool is_everything() const noexcept;                          ///< exactly one positive "**" and no negatives
+  bool is_everything() const noexcept;  ///< exactly one positive "**" and no negatives
 
   const std::vector<pattern>& positives() const noexcept;
   const std::vector<pattern>& negatives() const noexcept;
@@ -91,7 +92,7 @@ class member_matcher {
   static result<member_matcher> compile(const std::vector<std::string>& entries);
   /// A root-relative directory ("" the root), by the positive entries alone: `excluded` is the other half.
   bool match(std::string_view dir) const noexcept;
-  const std::vector<std::string>& positives() const noexcept;   ///< normalised, brace-expanded, without '!'
+  const std::vector<std::string>& positives() const noexcept;  ///< normalised, brace-expanded, without '!'
   /// Excluded by a '!' entry, asked with the directory and the file name that made it a candidate ("package.json").
   bool excluded(std::string_view dir, std::string_view marker) const noexcept;
   bool may_match_below(std::string_view dir) const noexcept;

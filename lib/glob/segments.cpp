@@ -68,17 +68,14 @@ segment segment::of(std::string_view text) noexcept {
 bool segment::match(std::string_view name) const noexcept {
   switch (is) {
     case kind::globstar:
-    case kind::any:
-      return true;
-    case kind::exact:
-      return name == text;
+    case kind::any: return true;
+    case kind::exact: return name == text;
     case kind::ends: {
       const std::string_view head = text.substr(0, star);
       const std::string_view tail = text.substr(star + 1);
       return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
     }
-    case kind::wild:
-      return wild_match(text, name);
+    case kind::wild: return wild_match(text, name);
   }
   return false;
 }

@@ -42,7 +42,7 @@ class dag {
  private:
   void build(const std::vector<std::vector<std::uint32_t>>& deps, bool sort);
   void order_nodes();
-  std::vector<std::uint32_t> dependents_first() const;   ///< some order with every dependent before what it depends on
+  std::vector<std::uint32_t> dependents_first() const;  ///< some order with every dependent before what it depends on
   std::uint32_t n_ = 0;
   std::vector<std::uint32_t> dep_start_, dep_, rev_start_, rev_, order_;
 };

@@ -91,16 +91,11 @@ bool detail::reaches(const entry_view& e, const catalog& c, std::uint32_t own, s
                      std::string_view name) noexcept {
   const bool same = own == project;
   switch (e.kind) {
-    case form::all_same:
-      return same;
-    case form::all_frontier:
-      return !same;
-    case form::same:
-      return same && text::star_match(e.name, name);
-    case form::frontier:
-      return !same && text::star_match(e.name, name);
-    case form::project:
-      break;
+    case form::all_same: return same;
+    case form::all_frontier: return !same;
+    case form::same: return same && text::star_match(e.name, name);
+    case form::frontier: return !same && text::star_match(e.name, name);
+    case form::project: break;
   }
   const bool there = e.project == "//" ? c.root == project : text::star_match(e.project, c.projects[project].name);
   return there && text::star_match(e.name, name);

@@ -23,25 +23,25 @@ struct priority {
 };
 
 struct schedule_node {
-  std::span<const std::uint32_t> deps;       ///< must outlive the scheduler
-  bool group = false;                        ///< completes at once, takes no slot
-  bool restore_tier = false;                 ///< a confirmed hit: no dependency gate, restore lane
-  bool exclusive = false;                    ///< interactive on a terminal: runs alone
+  std::span<const std::uint32_t> deps;  ///< must outlive the scheduler
+  bool group = false;                   ///< completes at once, takes no slot
+  bool restore_tier = false;            ///< a confirmed hit: no dependency gate, restore lane
+  bool exclusive = false;               ///< interactive on a terminal: runs alone
   graph::priority rank;
 };
 
 struct action {
   enum class kind : std::uint8_t {
-    start,         ///< execute (or look up) on the exec lane
-    restore,       ///< restore on the restore lane
-    complete,      ///< a group whose dependencies are done: success, no work
-    skip,          ///< end it as skipped; `blocker` names the root failure, if any
-    abort          ///< end it as aborted: the run is stopping
+    start,     ///< execute (or look up) on the exec lane
+    restore,   ///< restore on the restore lane
+    complete,  ///< a group whose dependencies are done: success, no work
+    skip,      ///< end it as skipped; `blocker` names the root failure, if any
+    abort      ///< end it as aborted: the run is stopping
   };
   action::kind what;
   std::uint32_t node;
-  std::optional<std::uint32_t> blocker;      ///< skip: root failure through chains of skips and groups
-  bool tainted = false;                      ///< start under `always` behind a failure: nothing may be saved
+  std::optional<std::uint32_t> blocker;  ///< skip: root failure through chains of skips and groups
+  bool tainted = false;                  ///< start under `always` behind a failure: nothing may be saved
 };
 
 /// Drive: poll() until it yields nothing; perform; report finished() when the slot frees and settled() when dependants may go
@@ -54,7 +54,7 @@ class scheduler {
 
   /// The next action, or nothing: everything runnable is running, or all is done.
   std::optional<action> poll();
-  bool done() const noexcept;                ///< every node has ended and settled and nothing holds a slot
+  bool done() const noexcept;  ///< every node has ended and settled and nothing holds a slot
   std::size_t active() const noexcept;
 
   /// The slot of `node` is free and its outcome known. A hit on the restore lane too.

@@ -116,7 +116,8 @@ std::optional<bool> facts::dirty() const {
 
 bool facts::is_tracked(std::string_view path) const {
   const std::vector<git::index_entry>& entries = impl_->listing.index.entries;
-  const auto at = std::lower_bound(entries.begin(), entries.end(), path, [](const git::index_entry& e, std::string_view p) { return e.path < p; });
+  const auto at = std::lower_bound(entries.begin(), entries.end(), path,
+                                   [](const git::index_entry& e, std::string_view p) { return e.path < p; });
   return at != entries.end() && at->path == path && at->mode != git::k_mode_gitlink;
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/mutation.hpp"
-#include "base/threads.hpp"
 #include "base/racy.hpp"
+#include "base/threads.hpp"
 
 namespace vx::inputs {
 namespace {

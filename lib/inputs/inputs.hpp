@@ -92,11 +92,12 @@ class facts {
   };
   /// Taken immediately before the spawn, after the key was derived again from the same selector.
   result<description> describe(const selector& s);
-  /// The same for exact files that a tool said it read (a depfile), whatever git thinks of them: root-relative paths, or absolute
-  /// ones of files outside the root, without links among their directories. No directory is watched and no manifest.
+  /// The same for exact files that a tool said it read (a depfile), whatever git thinks of them: root-relative paths, or
+  /// absolute ones of files outside the root, without links among their directories. No directory is watched and no manifest.
   result<description> describe_paths(std::vector<std::string> paths);
   enum class strictness : std::uint8_t { immutable, mutable_, unchecked };
-  /// After the command: the first file that moved (root-relative), or nullopt. Also `package.json`. For exact files `s` is not read.
+  /// After the command: the first file that moved (root-relative), or nullopt. Also `package.json`. For exact files `s` is not
+  /// read.
   std::optional<std::string> moved(const selector& s, const description& d, strictness how);
 
   /// Queues the memo rows of everything hashed since the last call into the index.

@@ -9,8 +9,8 @@
 #include "base/clock.hpp"
 #include "base/mutation.hpp"
 #include "base/path.hpp"
-#include "base/text.hpp"
 #include "base/racy.hpp"
+#include "base/text.hpp"
 #include "inputs/inputs.hpp"
 #include "inputs/names.hpp"
 #include "inputs/untracked.hpp"
@@ -28,7 +28,8 @@ enum class on_disk : std::uint8_t { absent, untrusted, trusted, trusted_executab
 bool agrees(const git::index_entry& e, const fs::stat_info& st) noexcept {
   const bool same_mtime = static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec && st.mtime.ns == e.mtime_ns;
   if (mutated("weak-stat")) return static_cast<std::uint32_t>(st.size) == e.size && same_mtime;
-  if (mutated("whole-seconds")) return static_cast<std::uint32_t>(st.size) == e.size && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec;
+  if (mutated("whole-seconds"))
+    return static_cast<std::uint32_t>(st.size) == e.size && static_cast<std::uint32_t>(st.mtime.sec) == e.mtime_sec;
   return st.size < (std::uint64_t{1} << 32) && static_cast<std::uint32_t>(st.size) == e.size &&
          static_cast<std::uint32_t>(st.ino) == e.ino && static_cast<std::uint32_t>(st.ctime.sec) == e.ctime_sec &&
          st.ctime.ns == e.ctime_ns && same_mtime;
@@ -51,7 +52,8 @@ class index_judge {
     const bool link = st.kind == fs::kind::link;
     if (link != (e.mode == git::k_mode_link)) return on_disk::untrusted;
     if (!link && e.mode != git::k_mode_file && e.mode != git::k_mode_executable) return on_disk::untrusted;
-    if (!agrees(e, st) || (!mutated("whole-seconds") && fs::is_racy({e.ctime_sec, e.ctime_ns}, written_ns_))) return on_disk::untrusted;
+    if (!agrees(e, st) || (!mutated("whole-seconds") && fs::is_racy({e.ctime_sec, e.ctime_ns}, written_ns_)))
+      return on_disk::untrusted;
     const bool executable = !link && (st.mode & 0100) != 0;
     if (!link && file_mode_ && executable != (e.mode == git::k_mode_executable)) return on_disk::untrusted;
     if (mutated("index-mode")) return e.mode == git::k_mode_executable ? on_disk::trusted_executable : on_disk::trusted;
@@ -231,7 +233,8 @@ class gatherer {
     add_dirs(seen);
   }
 
-  /// Chunks of the index in its order: their directories are nearly sorted, and the first ones of a chunk may stand in the chunk before.
+  /// Chunks of the index in its order: their directories are nearly sorted, and the first ones of a chunk may stand in the
+  /// chunk before.
   void add_dirs(const std::map<std::size_t, std::vector<prober::dir_stamp>>& seen) {
     std::vector<prober::dir_stamp>& all = out_.dirs;
     for (const auto& [first, dirs] : seen) {
@@ -333,8 +336,8 @@ class gatherer {
   start_listing& out_;
   file_clock clock_;
   std::optional<failure> no_answer_;  // to question 2
-  std::vector<on_disk> states_;     // by index entry
-  std::vector<std::string> links_;  // gitlinks and untracked repositories
+  std::vector<on_disk> states_;       // by index entry
+  std::vector<std::string> links_;    // gitlinks and untracked repositories
   dropped_names untracked_names_;
 };
 

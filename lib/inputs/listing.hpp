@@ -43,12 +43,12 @@ struct start_listing {
   std::vector<std::string> nested;              ///< directories of nested repositories
   bool has_untracked = false;
   std::shared_ptr<const std::string> untracked;      ///< git's answer, NUL-separated
-  std::int64_t asked_ns = 0;                          ///< wall clock before git was asked for it; 0: remembered, not asked
+  std::int64_t asked_ns = 0;                         ///< wall clock before git was asked for it; 0: remembered, not asked
   std::shared_ptr<const untracked_memo> remembered;  ///< what this run found remembered, if it answers the same question
 };
 
-/// Gathers everything on the calling thread and helpers. Never fails: what can't be learned from git is walked. `memo` gives the
-/// checkout's memos when they are open, or null; it may block until that is known.
+/// Gathers everything on the calling thread and helpers. Never fails: what can't be learned from git is walked. `memo` gives
+/// the checkout's memos when they are open, or null; it may block until that is known.
 void gather(const std::string& root, int root_fd, const environment& env, const cancel_token* cancel,
             const std::function<cache::index*()>& memo, pool& bytes, start_listing& out);
 

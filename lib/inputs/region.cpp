@@ -85,11 +85,8 @@ class region_lister {
       const std::string dir = std::move(open_.back());
       open_.pop_back();
       switch (classify(tree_, dir)) {
-        case nested_kind::skip:
-          break;
-        case nested_kind::walk:
-          walk(dir, dir);
-          break;
+        case nested_kind::skip: break;
+        case nested_kind::walk: walk(dir, dir); break;
         case nested_kind::own_git: {
           out_.nested.push_back(dir);
           const auto listed = ask(dir);

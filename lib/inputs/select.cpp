@@ -46,7 +46,9 @@ void pick_project(const selector& s, const table& t, picks& out) {
   for (std::size_t i = range.first; i < range.second; ++i) {
     const file& f = t.files[i];
     const std::string_view below = in_project(f.path, s.project_dir);
-    if ((nested.holds(below) && !mutated("no-fence")) || (!everything && !s.files.match(below)) || own.hold_in_project(f.path, below)) continue;
+    if ((nested.holds(below) && !mutated("no-fence")) || (!everything && !s.files.match(below)) ||
+        own.hold_in_project(f.path, below))
+      continue;
     out.push_back(&f);
   }
 }
@@ -198,14 +200,11 @@ result<std::optional<std::string>> facts::impl::manifest(const std::string& proj
   if (s == nullptr) return std::optional<std::string>(listed->identity);
   if (listed != nullptr && s->is.load(std::memory_order_acquire) == slot::state::unknown) hash.resolve({{listed->path, s}});
   switch (s->is.load(std::memory_order_acquire)) {
-    case slot::state::unreadable:
-      return fail_sys(s->error, "cannot read", path::join(project_dir, "package.json"));
+    case slot::state::unreadable: return fail_sys(s->error, "cannot read", path::join(project_dir, "package.json"));
     case slot::state::unknown:
-    case slot::state::absent:
-      return std::optional<std::string>();
+    case slot::state::absent: return std::optional<std::string>();
     case slot::state::known:
-    case slot::state::unstable:
-      break;
+    case slot::state::unstable: break;
   }
   return std::optional<std::string>(s->identity());
 }

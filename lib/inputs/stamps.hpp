@@ -41,8 +41,8 @@ class prober {
   bool real_ = true;
 };
 
-/// The clock the kernel stamps files of local file systems with. It stands still for a tick, so that a file written now or later has
-/// this stamp or a later one.
+/// The clock the kernel stamps files of local file systems with. It stands still for a tick, so that a file written now or
+/// later has this stamp or a later one.
 std::int64_t stamp_clock_ns() noexcept;
 
 /// The clock for comparisons with a file's ctime: the file system's own where it is not this machine's (keys.md 12.3).
@@ -56,6 +56,5 @@ class file_clock {
   int root_;
   bool network_;
 };
-
 
 }  // namespace vx::inputs

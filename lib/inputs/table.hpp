@@ -93,7 +93,8 @@ class table {
   const file* find(std::string_view path) const { return find_in({0, files.size()}, path); }
   const file* find_in(file_range range, std::string_view path) const {
     const auto end = files.begin() + static_cast<std::ptrdiff_t>(range.second);
-    const auto at = std::partition_point(files.begin() + static_cast<std::ptrdiff_t>(range.first), end, [&](const file& f) { return f.path < path; });
+    const auto at = std::partition_point(files.begin() + static_cast<std::ptrdiff_t>(range.first), end,
+                                         [&](const file& f) { return f.path < path; });
     return at != end && at->path == path ? &*at : nullptr;
   }
 

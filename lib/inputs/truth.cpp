@@ -52,7 +52,7 @@ struct facts::impl::truth_base {
   std::vector<std::int64_t> dates;      ///< by item
   std::optional<std::string> manifest;  ///< identity, "" = none; nullopt: not watched
   std::int64_t manifest_date_ns = 0;
-  std::deque<file> apart;  ///< exact files that no table lists
+  std::deque<file> apart;           ///< exact files that no table lists
   std::vector<dir> dirs;            ///< listed directories a glob can reach
   std::vector<std::string> absent;  ///< literals that named nothing
 };

@@ -20,7 +20,8 @@ using stamp = untracked_memo::stamp;
 
 constexpr std::string_view k_name = "untracked", k_rules = ".gitignore";
 constexpr std::uint8_t k_version = 1;
-/// Directories asked about by name, and those whose stamp may be too young to remember: beyond, one question about everything is cheaper.
+/// Directories asked about by name, and those whose stamp may be too young to remember: beyond, one question about everything
+/// is cheaper.
 constexpr std::size_t k_most_parts = 64;
 
 void put_stamps(byte_writer& w, const std::vector<stamp>& stamps) {
@@ -66,8 +67,8 @@ std::optional<digest128> question_of(const start_listing& l, const git::settings
   const auto program = fs::stat_at(fs::k_cwd, l.program->path());
   if (!program || !program->exists()) return std::nullopt;
   byte_writer w;
-  for (const std::string& s : {l.program->path(), l.repo->worktree, l.repo->prefix, l.repo->git_dir, l.repo->common_dir, settings.source,
-                               *settings.ignore_file})
+  for (const std::string& s : {l.program->path(), l.repo->worktree, l.repo->prefix, l.repo->git_dir, l.repo->common_dir,
+                               settings.source, *settings.ignore_file})
     w.text32(s);
   w.u64(program->ino);
   w.u64(program->size);
@@ -169,7 +170,8 @@ class stamp_taker {
       if (!is_below_node_modules(path) && !is_dropped_name(path)) add_with_parents(path::parent(path));
     });
     for (const stamp& s : old_)
-      if (fs::stat_info info; s.path.empty() || (lstat_view(tree_.root_fd, s.path, info) && info.kind == fs::kind::dir)) dirs_.emplace(s.path);
+      if (fs::stat_info info; s.path.empty() || (lstat_view(tree_.root_fd, s.path, info) && info.kind == fs::kind::dir))
+        dirs_.emplace(s.path);
     return plain;
   }
 
@@ -210,7 +212,8 @@ class stamp_taker {
       if (e.name == ".git" && !dir.empty()) return false;  // a repository of its own, or the beginning of one
       std::string path = path::join(dir, e.name);
       if (e.name == k_rules && !add_rule(path)) return false;
-      if (e.kind == fs::kind::dir && dirs_.find(path) == dirs_.end() && !is_beside(path)) candidates_.push_back(std::move(path));
+      if (e.kind == fs::kind::dir && dirs_.find(path) == dirs_.end() && !is_beside(path))
+        candidates_.push_back(std::move(path));
     }
     return true;
   }
@@ -245,9 +248,9 @@ class stamp_taker {
   const tree_context& tree_;
   const start_listing& l_;
   ignore_query ignores_;
-  std::set<stamp, stamp_less> old_;             ///< remembered and found unmoved or not
-  std::set<std::string, std::less<>> dirs_;     ///< git looks into them
-  std::vector<std::string> candidates_;         ///< seen in one of them; not known whether git looks inside
+  std::set<stamp, stamp_less> old_;          ///< remembered and found unmoved or not
+  std::set<std::string, std::less<>> dirs_;  ///< git looks into them
+  std::vector<std::string> candidates_;      ///< seen in one of them; not known whether git looks inside
   std::map<std::string, value, std::less<>> stamps_, rules_;
   std::size_t young_ = 0;
 };
@@ -299,15 +302,18 @@ untracked_question still_unknown(const untracked_memo& memo, const tree_context&
   untracked_question ask;
   const auto question = question_of(l, l.settings);
   if (!question || *question != memo.question) return ask;
-  if (!std::all_of(memo.rules.begin(), memo.rules.end(), [&](const stamp& s) { return rule_holds(s, tree.root_fd); })) return ask;
+  if (!std::all_of(memo.rules.begin(), memo.rules.end(), [&](const stamp& s) { return rule_holds(s, tree.root_fd); }))
+    return ask;
   std::vector<std::string> moved;
   auto looked = l.dirs.begin();
   fs::stat_info info;
   for (const stamp& s : memo.dirs) {
     // Both are sorted. What is new in `looked` lies in a directory that moved.
     while (looked != l.dirs.end() && looked->path < s.path) ++looked;
-    if (looked != l.dirs.end() && looked->path == s.path) info = looked->info;
-    else if (!lstat_view(tree.root_fd, s.path.empty() ? "." : s.path, info)) info = {};
+    if (looked != l.dirs.end() && looked->path == s.path)
+      info = looked->info;
+    else if (!lstat_view(tree.root_fd, s.path.empty() ? "." : s.path, info))
+      info = {};
     if (info.kind == fs::kind::dir && (same(s, info) || mutated("untracked-always"))) continue;
     if (s.path.empty() || moved.size() == k_most_parts) return ask;
     if (!lies_below_any(s.path, moved)) moved.emplace_back(s.path);

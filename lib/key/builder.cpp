@@ -89,9 +89,7 @@ status builder::put(component_kind kind, std::string_view name, std::optional<st
       VX_TRY(once(platform_.has_value()));
       platform_ = text;
       break;
-    case workspace:
-      root_files_.emplace_back(name, text);
-      break;
+    case workspace: root_files_.emplace_back(name, text); break;
     case package:
       VX_TRY(once(std::exchange(package_told_, true)));
       if (value) manifest_ = text;
@@ -100,12 +98,8 @@ status builder::put(component_kind kind, std::string_view name, std::optional<st
       VX_TRY(once(config_.has_value()));
       config_ = xxh3_128(text);
       break;
-    case forward:
-      forward_.push_back(text);
-      break;
-    case env:
-      env_.push_back({std::string(name), value ? std::optional<std::string>(text) : std::nullopt});
-      break;
+    case forward: forward_.push_back(text); break;
+    case env: env_.push_back({std::string(name), value ? std::optional<std::string>(text) : std::nullopt}); break;
     case runtime:
     case ws_runtime:
       (kind == runtime ? runtime_ : ws_runtime_).push_back({std::string(name), std::string(text::trim(text)), {}});
@@ -117,14 +111,9 @@ status builder::put(component_kind kind, std::string_view name, std::optional<st
       upstream_.emplace_back(k, name);
       break;
     }
-    case host:
-      host_.push_back({std::string(name), text});
-      break;
-    case file:
-      files_.emplace_back(name, text);
-      break;
-    case format:
-      break;  // check_order() refused it
+    case host: host_.push_back({std::string(name), text}); break;
+    case file: files_.emplace_back(name, text); break;
+    case format: break;  // check_order() refused it
   }
   return {};
 }

@@ -11,12 +11,9 @@ bool before(const component& a, const component& b) { return std::tie(a.kind, a.
 
 std::string_view change_name(change c) noexcept {
   switch (c) {
-    case change::changed:
-      return "changed";
-    case change::added:
-      return "added";
-    case change::removed:
-      return "removed";
+    case change::changed: return "changed";
+    case change::added: return "added";
+    case change::removed: return "removed";
   }
   return "changed";
 }

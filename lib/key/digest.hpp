@@ -11,7 +11,7 @@
 
 namespace vx::key {
 
-digest128 xxh3_128(std::string_view data) noexcept;     ///< seed 0, canonical bytes
+digest128 xxh3_128(std::string_view data) noexcept;  ///< seed 0, canonical bytes
 std::uint64_t xxh3_64(std::string_view data) noexcept;
 
 /// Streaming XXH3-128.
@@ -34,7 +34,7 @@ enum class object_format : std::uint8_t { sha1, sha256 };
 /// A raw git object id: 20 or 32 bytes, held inline.
 struct oid {
   std::array<std::byte, 32> raw{};
-  std::uint8_t size = 0;                                  ///< 20, 32; 0 = none
+  std::uint8_t size = 0;  ///< 20, 32; 0 = none
   std::string_view view() const noexcept { return {reinterpret_cast<const char*>(raw.data()), size}; }
   std::string hex() const { return to_hex({raw.data(), size}); }
   static oid from_raw(std::string_view bytes) noexcept;

@@ -55,50 +55,31 @@ struct explain_sink::impl {
 void explain_sink::impl::item(tag t, std::string_view value) {
   using enum component_kind;
   switch (t) {
-    case tag::schema:
-      return add(format, "schema", std::string(value));
-    case tag::platform:
-      return add(platform, "platform", std::string(value));
-    case tag::portable:
-      return add(platform, "platform", "portable");
-    case tag::workspace:
-      return add(workspace, "fingerprint", to_hex(as_bytes(value)));
-    case tag::manifest:
-      return add(package, "package.json", std::string(value));
-    case tag::no_manifest:
-      return add(package, "package.json", "absent");
-    case tag::config:
-      return add(config, "task config", to_hex(as_bytes(value)));
-    case tag::argument:
-      return add(forward, std::to_string(++arguments), salted(framed(t, value)));
-    case tag::env_value:
-      return add(env, std::move(pending), salted(framed(t, value)));
-    case tag::env_unset:
-      return add(env, std::move(pending), "unset");
-    case tag::probe_stdout:
-      probe = framed(t, value);
-      return;
-    case tag::probe_stderr:
-      return add(probes, std::move(pending), salted(probe + framed(t, value)));
+    case tag::schema: return add(format, "schema", std::string(value));
+    case tag::platform: return add(platform, "platform", std::string(value));
+    case tag::portable: return add(platform, "platform", "portable");
+    case tag::workspace: return add(workspace, "fingerprint", to_hex(as_bytes(value)));
+    case tag::manifest: return add(package, "package.json", std::string(value));
+    case tag::no_manifest: return add(package, "package.json", "absent");
+    case tag::config: return add(config, "task config", to_hex(as_bytes(value)));
+    case tag::argument: return add(forward, std::to_string(++arguments), salted(framed(t, value)));
+    case tag::env_value: return add(env, std::move(pending), salted(framed(t, value)));
+    case tag::env_unset: return add(env, std::move(pending), "unset");
+    case tag::probe_stdout: probe = framed(t, value); return;
+    case tag::probe_stderr: return add(probes, std::move(pending), salted(probe + framed(t, value)));
     case tag::upstream_key: {
       const digest128 k = to_digest(value);
       const auto known = upstream_names.find(k);
       return add(upstream, known == upstream_names.end() ? k.hex() : known->second, k.hex());
     }
-    case tag::host_value:
-      return add(host, std::move(pending), salted(framed(t, value)));
-    case tag::input_identity:
-      return add(file, std::move(pending), std::string(value));
-    case tag::input_absent:
-      return add(file, std::move(pending), "absent");
+    case tag::host_value: return add(host, std::move(pending), salted(framed(t, value)));
+    case tag::input_identity: return add(file, std::move(pending), std::string(value));
+    case tag::input_absent: return add(file, std::move(pending), "absent");
     case tag::env_name:
     case tag::probe_command:
     case tag::host_name:
-    case tag::input_path:
-      pending.assign(value);
-      return;
-    default:
-      return;  // the task names the entry; other folds are not explained
+    case tag::input_path: pending.assign(value); return;
+    default: return;  // the task names the entry; other folds are not explained
   }
 }
 

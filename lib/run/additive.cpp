@@ -35,10 +35,12 @@ std::optional<placed_state> decode(std::string_view blob) {
   return out;
 }
 
-std::string encode(const digest128& key, const std::vector<cache::output_row>& rows, const std::vector<cache::output_stamp>& stamps) {
+std::string encode(const digest128& key, const std::vector<cache::output_row>& rows,
+                   const std::vector<cache::output_stamp>& stamps) {
   const std::string first = cache::encode_outputs(rows);
   std::string out(key.view());
-  for (std::size_t i = 0; i < 4; ++i) out.push_back(static_cast<char>(static_cast<std::uint32_t>(first.size()) >> (8 * i) & 0xff));
+  for (std::size_t i = 0; i < 4; ++i)
+    out.push_back(static_cast<char>(static_cast<std::uint32_t>(first.size()) >> (8 * i) & 0xff));
   return out + first + cache::encode_stamps(stamps);
 }
 
@@ -66,7 +68,8 @@ void prepare_additive(run_state& s) {
         // Their paths as this task sees them.
         const std::string at_root = r.space == cache::space::project ? path::join(theirs.project_dir, r.path) : r.path;
         kept->emplace_back(cache::space::workspace, at_root);
-        if (path::is_within(at_root, scope->project_dir)) kept->emplace_back(cache::space::project, std::string(path::relative_to(at_root, scope->project_dir)));
+        if (path::is_within(at_root, scope->project_dir))
+          kept->emplace_back(cache::space::project, std::string(path::relative_to(at_root, scope->project_dir)));
       }
     }
     std::sort(kept->begin(), kept->end());
@@ -102,7 +105,8 @@ status additive_task::clean(const std::vector<cache::output_row>& keep) {
   return {};
 }
 
-void additive_task::record(const digest128& key, const std::vector<cache::output_row>& rows, const std::vector<cache::output_stamp>& stamps) {
+void additive_task::record(const digest128& key, const std::vector<cache::output_row>& rows,
+                           const std::vector<cache::output_stamp>& stamps) {
   s_.p.index->put_meta(name(), encode(key, rows, stamps));
 }
 
@@ -113,9 +117,11 @@ result<additive_task::found> additive_task::look() const {
   for (const cache::output_stamp& stamp : out.outputs.stamps) last = std::max(last, stamp.ctime_ns);
   VX_TRY_LET(const unique_fd root, fs::open_dir_at(fs::k_cwd, s_.p.h->root));
   const inputs::file_clock clock(root.get());
-  // The clock that stamps files stands still for a tick: what the dependency wrote in it can't be told from what the command writes.
+  // The clock that stamps files stands still for a tick: what the dependency wrote in it can't be told from what the command
+  // writes.
   constexpr int k_longest_ticks_ms = 20;
-  for (int i = 0; last >= clock.now_ns() && i < k_longest_ticks_ms; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; last >= clock.now_ns() && i < k_longest_ticks_ms; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   out.certain = last < clock.now_ns();
   return out;
 }

@@ -1,4 +1,5 @@
-// Tasks that add to the outputs of a dependency (cache.md 11): what they placed in this checkout, and what a run of theirs adds.
+// Tasks that add to the outputs of a dependency (cache.md 11): what they placed in this checkout, and what a run of theirs
+// adds.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace vx::run {
 
-/// With the run lock held, before anything is looked up: tells the scopes who adds to whom, and which rows of a dependant are in place.
+/// With the run lock held, before anything is looked up: tells the scopes who adds to whom, and which rows of a dependant are
+/// in place.
 void prepare_additive(run_state& s);
 
 /// One additive task at work.

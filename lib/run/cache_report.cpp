@@ -117,16 +117,11 @@ json::object stats_object(const std::string& dir, const cache::store::statistics
 
 std::string_view source_word(cache::store_source s) noexcept {
   switch (s) {
-    case cache::store_source::flag:
-      return "flag";
-    case cache::store_source::config:
-      return "config";
-    case cache::store_source::env:
-      return "env";
-    case cache::store_source::shared:
-      return "shared";
-    case cache::store_source::workspace:
-      return "workspace";
+    case cache::store_source::flag: return "flag";
+    case cache::store_source::config: return "config";
+    case cache::store_source::env: return "env";
+    case cache::store_source::shared: return "shared";
+    case cache::store_source::workspace: return "workspace";
   }
   return "shared";
 }

@@ -17,8 +17,11 @@ std::optional<std::string> provider(const environment& env) {
     const char* variable;
     const char* word;
   };
-  static constexpr known k_known[] = {
-      {"GITHUB_ACTIONS", "github"}, {"GITLAB_CI", "gitlab"}, {"BUILDKITE", "buildkite"}, {"CIRCLECI", "circleci"}, {"CI", "generic"}};
+  static constexpr known k_known[] = {{"GITHUB_ACTIONS", "github"},
+                                      {"GITLAB_CI", "gitlab"},
+                                      {"BUILDKITE", "buildkite"},
+                                      {"CIRCLECI", "circleci"},
+                                      {"CI", "generic"}};
   for (const known& k : k_known)
     if (truthy(env, k.variable)) return std::string(k.word);
   return std::nullopt;

@@ -51,14 +51,14 @@ struct coordinator::impl {
   run_state& s;
   task_runner runner;
   std::optional<graph::scheduler> plan;
-  std::vector<std::uint32_t> to_node;      // scheduler index -> node
-  std::vector<std::uint32_t> to_slot;      // node -> scheduler index
+  std::vector<std::uint32_t> to_node;  // scheduler index -> node
+  std::vector<std::uint32_t> to_slot;  // node -> scheduler index
   std::vector<std::vector<std::uint32_t>> order;
 
   wakeup wake;
   std::mutex inbox_mutex;
   std::deque<message> inbox;
-  std::map<std::uint32_t, std::unique_ptr<exec::server>> servers;   // ready and alive, or dead and not yet stopped
+  std::map<std::uint32_t, std::unique_ptr<exec::server>> servers;  // ready and alive, or dead and not yet stopped
   bool died = false;
   bool cancelled = false;
 
@@ -102,7 +102,8 @@ struct coordinator::impl {
   // --- starting ------------------------------------------------------------------------------------------------------------
 
   void build_scheduler() {
-    const std::vector<graph::priority> ranks = needs_ranks() ? rank_tasks(s.p, s.early.tier) : std::vector<graph::priority>(s.p.tasks.size());
+    const std::vector<graph::priority> ranks =
+        needs_ranks() ? rank_tasks(s.p, s.early.tier) : std::vector<graph::priority>(s.p.tasks.size());
     to_slot.assign(s.p.tasks.size(), 0);
     for (std::uint32_t i = 0; i < s.p.tasks.size(); ++i) {
       if (!s.p.schedule.scheduled[i]) continue;
@@ -150,8 +151,10 @@ struct coordinator::impl {
     task_outcome& o = s.outcomes[node];
     o.status = task_status::success;
     const node_key& k = s.keys.at(node).is == node_key::state::none ? s.keys.derive(node) : s.keys.at(node);
-    if (k.is == node_key::state::known) o.key = k.key;
-    else s.unkeyed[node] = 1;
+    if (k.is == node_key::state::known)
+      o.key = k.key;
+    else
+      s.unkeyed[node] = 1;
     if (k.is == node_key::state::error) {
       // A keyed group whose inputs can't be read fails what folds it, through the missing key.
       s.p.notices.say(level::warning, s.p.graph.nodes[node].id + ": " + k.why->message, s.p.graph.nodes[node].id);
@@ -254,8 +257,9 @@ struct coordinator::impl {
     };
     hooks.on_slow = [this, node] {
       const std::string& pattern = s.p.tasks[node].config->ready_when;
-      runner.say(node, level::notice, s.p.graph.nodes[node].id + " is not ready yet: waiting for a line that matches " + pattern +
-                                          (timeout_of(s, node) != 0 ? "" : " (no timeout bounds the wait)"));
+      runner.say(node, level::notice,
+                 s.p.graph.nodes[node].id + " is not ready yet: waiting for a line that matches " + pattern +
+                     (timeout_of(s, node) != 0 ? "" : " (no timeout bounds the wait)"));
     };
     exec::server::options o;
     o.spawn = make_spawn(s, node);
@@ -323,7 +327,8 @@ struct coordinator::impl {
     died = true;
     o.status = task_status::failed;
     o.exit_code = m.exit_code;
-    s.p.notices.say(level::warning, s.p.graph.nodes[m.node].id + " ended by itself with exit " + std::to_string(m.exit_code) + " after it was ready");
+    s.p.notices.say(level::warning, s.p.graph.nodes[m.node].id + " ended by itself with exit " + std::to_string(m.exit_code) +
+                                        " after it was ready");
     if (!plan->done()) plan->failed_late(to_slot[m.node]);
   }
 
@@ -336,9 +341,7 @@ struct coordinator::impl {
       case message::kind::ready: return on_ready(m);
       case message::kind::server_ended: return on_server_end(m);
       case message::kind::demoted: return plan->demote(to_slot[m.node]);
-      case message::kind::settled:
-        record_end(m.node);
-        return plan->settled(to_slot[m.node]);
+      case message::kind::settled: record_end(m.node); return plan->settled(to_slot[m.node]);
       case message::kind::ended: break;
     }
     s.outcomes[m.node] = std::move(m.outcome);
@@ -418,7 +421,8 @@ std::vector<std::uint32_t> coordinator::kept() const {
   std::vector<std::uint32_t> out;
   if (!s.p.request.hold || s.cancel.requested()) return out;
   for (std::uint32_t i = 0; i < s.outcomes.size(); ++i)
-    if (s.p.schedule.scheduled[i] && !passes(s.outcomes[i].status) && s.p.request.mode != graph::continue_mode::always) return out;
+    if (s.p.schedule.scheduled[i] && !passes(s.outcomes[i].status) && s.p.request.mode != graph::continue_mode::always)
+      return out;
   std::vector<std::uint32_t> seeds;
   for (std::uint32_t i = 0; i < s.outcomes.size(); ++i) {
     const graph::task_node& n = s.p.graph.nodes[i];

@@ -24,7 +24,8 @@ class coordinator {
 
   /// Runs the graph to its end; every scheduled node has an outcome afterwards and no child but ready servers is left.
   status run();
-  /// Blocks until one of the kept servers ends or the run is cancelled; stops the others. True when the hold ended in a failure.
+  /// Blocks until one of the kept servers ends or the run is cancelled; stops the others. True when the hold ended in a
+  /// failure.
   bool hold();
   /// Requested servers and the servers they depend on, when the request asked to hold and nothing failed.
   std::vector<std::uint32_t> kept() const;

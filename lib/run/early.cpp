@@ -22,7 +22,8 @@ void probe_store(run_state& s, const std::vector<std::uint32_t>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::uint32_t node = nodes[i];
     if (!found[i] && s.p.store->artifact_present(wanted[i]))
-      found[i] = s.p.store->adopt(wanted[i], s.p.tasks[node].project->name, s.p.tasks[node].config->name, *s.p.tasks[node].scope);
+      found[i] =
+          s.p.store->adopt(wanted[i], s.p.tasks[node].project->name, s.p.tasks[node].config->name, *s.p.tasks[node].scope);
     s.early.probed[node] = found[i] ? probe::hit : probe::miss;
     s.early.hits[node] = std::move(found[i]);
     s.early.tier[node] = s.early.probed[node] == probe::hit && s.judged.tier_allowed[node];
@@ -45,13 +46,14 @@ void prove_current(run_state& s, const std::vector<std::uint32_t>& nodes) {
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!known[i]) continue;
     const std::uint32_t node = asked[i];
-    s.early.current[node] = cache::is_current(*s.p.tasks[node].scope, s.early.hits[node]->outputs, known[i]->stamps, known[i]->dirs);
+    s.early.current[node] =
+        cache::is_current(*s.p.tasks[node].scope, s.early.hits[node]->outputs, known[i]->stamps, known[i]->dirs);
     s.early.has_snapshot[node] = !known[i]->dirs.empty();
   }
 }
 
-/// Tasks whose keys are known, on their way to the store and to the tree. Keys come from one thread, because each folds others; lookups
-/// and proofs of a batch follow beside it. A batch belongs to one thread, so the rows of `early` need no lock.
+/// Tasks whose keys are known, on their way to the store and to the tree. Keys come from one thread, because each folds others;
+/// lookups and proofs of a batch follow beside it. A batch belongs to one thread, so the rows of `early` need no lock.
 class pipeline {
  public:
   explicit pipeline(run_state& s) : s_(s) {
@@ -87,7 +89,7 @@ class pipeline {
   }
 
  private:
-  static constexpr std::size_t k_batch = 256;   ///< keys of one statement
+  static constexpr std::size_t k_batch = 256;  ///< keys of one statement
 
   void send() {
     if (batch_.empty()) return;
@@ -115,11 +117,11 @@ class pipeline {
 
   run_state& s_;
   std::vector<std::uint32_t> batch_;
-  std::mutex mutex_;                            ///< guards what follows
+  std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<std::vector<std::uint32_t>> ready_;
   bool closed_ = false;
-  std::vector<std::thread> others_;             ///< last: they use all of the above
+  std::vector<std::thread> others_;  ///< last: they use all of the above
 };
 
 bool is_probed(const run_state& s, std::uint32_t node) {

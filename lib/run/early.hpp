@@ -17,9 +17,9 @@ enum class probe : std::uint8_t { none, miss, hit };
 struct early_pass {
   std::vector<probe> probed;
   std::vector<std::optional<cache::lookup_result>> hits;
-  std::vector<std::uint8_t> current;         ///< the tree already equals the entry
-  std::vector<std::uint8_t> has_snapshot;    ///< proved with a directory snapshot: none needs to be taken again
-  std::vector<std::uint8_t> tier;            ///< in the restore tier
+  std::vector<std::uint8_t> current;       ///< the tree already equals the entry
+  std::vector<std::uint8_t> has_snapshot;  ///< proved with a directory snapshot: none needs to be taken again
+  std::vector<std::uint8_t> tier;          ///< in the restore tier
 };
 
 /// Fills state.keys (stable nodes) and state.early. Trouble leaves nodes unprobed: the plain schedule.

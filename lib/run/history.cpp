@@ -92,7 +92,8 @@ void trim_failures(const std::string& dir) {
   if (!all || all->size() <= k_failures_kept) return;
   // Run ids begin with their time, so the order of names is the order of runs.
   std::sort(all->begin(), all->end(), [](const fs::dir_entry& a, const fs::dir_entry& b) { return a.name < b.name; });
-  for (std::size_t i = 0; i + k_failures_kept < all->size(); ++i) (void)fs::unlink_at(fs::k_cwd, dir + "/" + (*all)[i].name).has_value();
+  for (std::size_t i = 0; i + k_failures_kept < all->size(); ++i)
+    (void)fs::unlink_at(fs::k_cwd, dir + "/" + (*all)[i].name).has_value();
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 
 namespace vx::run {
 
-/// What an embedding program adds to the runs of a handle. Called on the thread that prepares a run or a plan, one call at a time.
+/// What an embedding program adds to the runs of a handle. Called on the thread that prepares a run or a plan, one call at a
+/// time.
 struct host_seams {
   using pairs = std::vector<std::pair<std::string, std::string>>;
   /// Name/value pairs for the key of one task (keys.md 3.11). A failure refuses the run.
@@ -23,10 +24,10 @@ struct host_seams {
 };
 
 struct host {
-  std::string root;       ///< absolute, real
-  std::string cwd;        ///< absolute; decides the current project and relative paths
-  std::string platform;   ///< "<os>-<arch>", folded into keys
-  environment env;        ///< the snapshot every run of this handle uses
+  std::string root;      ///< absolute, real
+  std::string cwd;       ///< absolute; decides the current project and relative paths
+  std::string platform;  ///< "<os>-<arch>", folded into keys
+  environment env;       ///< the snapshot every run of this handle uses
   host_seams seams;
 };
 

@@ -15,15 +15,15 @@ namespace vx::run {
 /// What became of a node's key.
 struct node_key {
   enum class state : std::uint8_t {
-    none,      ///< not derived yet
+    none,  ///< not derived yet
     known,
-    error,     ///< an error at key time: `why` fails the task before its command
-    upstream   ///< an upstream has no key: neither looked up nor saved
+    error,    ///< an error at key time: `why` fails the task before its command
+    upstream  ///< an upstream has no key: neither looked up nor saved
   } is = state::none;
   digest128 key;
   std::optional<failure> why;
-  bool matched_nothing = false;      ///< a non-empty inputs declaration that selects nothing: said on each miss
-  bool incomplete = false;           ///< an input kept changing while it was hashed: run, do not save
+  bool matched_nothing = false;  ///< a non-empty inputs declaration that selects nothing: said on each miss
+  bool incomplete = false;       ///< an input kept changing while it was hashed: run, do not save
 };
 
 /// Thread rule: derive() of different nodes may run at once when all nodes they fold are settled.

@@ -13,12 +13,12 @@ namespace vx::run {
 class lane {
  public:
   explicit lane(unsigned width) : width_(width) {}
-  ~lane();                                   ///< finishes what was posted, then joins
+  ~lane();  ///< finishes what was posted, then joins
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
 
   void post(std::function<void()> work);
-  void drain();                              ///< blocks until nothing is queued or running
+  void drain();  ///< blocks until nothing is queued or running
 
  private:
   void loop();

@@ -7,7 +7,8 @@ namespace vx::run {
 std::vector<workspace::eval_memo::row> index_memo::load(const std::vector<std::string>& paths) {
   std::vector<row> out;
   if (!read_) return out;
-  for (cache::index::config_eval& e : index_.config_evals(paths)) out.push_back({std::move(e.path), std::move(e.trace), std::move(e.json)});
+  for (cache::index::config_eval& e : index_.config_evals(paths))
+    out.push_back({std::move(e.path), std::move(e.trace), std::move(e.json)});
   return out;
 }
 

@@ -15,7 +15,7 @@ enum class level : std::uint8_t { notice, warning };
 struct notice_line {
   vx::run::level level;
   std::string line;
-  std::string task_id;   ///< "" = the run
+  std::string task_id;  ///< "" = the run
 };
 
 /// Thread-safe. Before a sink is set lines are kept; setting it hands them over in order.

@@ -59,8 +59,10 @@ void dispatcher::loop() {
     lock.unlock();
     std::size_t delivered = 0;
     for (record& r : batch) {
-      if (r.is_output) who_->output(r.task, r.stream, r.bytes, r.replayed);
-      else who_->event(r.bytes);
+      if (r.is_output)
+        who_->output(r.task, r.stream, r.bytes, r.replayed);
+      else
+        who_->event(r.bytes);
       delivered += r.bytes.size() + k_record_cost;
       std::string().swap(r.bytes);
       if (delivered < k_queue_max / 16) continue;

@@ -21,12 +21,12 @@ class observer {
   virtual bool skips_current() const noexcept { return false; }
 };
 
-/// Queues records and delivers them on its own thread. Producers wait while more than 16 MiB are queued: a slow observer slows the
-/// run instead of growing it. Without an observer nothing is queued and no thread runs.
+/// Queues records and delivers them on its own thread. Producers wait while more than 16 MiB are queued: a slow observer slows
+/// the run instead of growing it. Without an observer nothing is queued and no thread runs.
 class dispatcher {
  public:
   explicit dispatcher(std::unique_ptr<observer> who);
-  ~dispatcher();                                   ///< delivers what is queued, then joins and drops the observer
+  ~dispatcher();  ///< delivers what is queued, then joins and drops the observer
   dispatcher(const dispatcher&) = delete;
   dispatcher& operator=(const dispatcher&) = delete;
 

@@ -51,9 +51,12 @@ class planner {
     std::vector<std::uint32_t> asked;
     std::vector<digest128> wanted;
     for (std::uint32_t i = 0; i < p_.tasks.size(); ++i) {
-      if (p_.is_group(i)) state_[i] = planned::group;
-      else if (keys_.at(i).is == node_key::state::error) state_[i] = planned::error;
-      else if (!p_.tasks[i].config->cacheable() || (!p_.may_read(i) && !p_.may_write(i))) state_[i] = planned::no_cache;
+      if (p_.is_group(i))
+        state_[i] = planned::group;
+      else if (keys_.at(i).is == node_key::state::error)
+        state_[i] = planned::error;
+      else if (!p_.tasks[i].config->cacheable() || (!p_.may_read(i) && !p_.may_write(i)))
+        state_[i] = planned::no_cache;
       else if (p_.may_read(i) && p_.request.policy.local_read && keys_.known(i)) {
         asked.push_back(i);
         wanted.push_back(keys_.at(i).key);
@@ -69,7 +72,8 @@ class planner {
     for (std::uint32_t i = 0; i < p_.tasks.size(); ++i) {
       if (!p_.tasks[i].config->persistent || p_.graph.nodes[i].requested) continue;
       const auto users = p_.graph.edges.dependents(i);
-      const bool idle = !users.empty() && std::all_of(users.begin(), users.end(), [&](std::uint32_t u) { return state_[u] == planned::hit_local; });
+      const bool idle = !users.empty() && std::all_of(users.begin(), users.end(),
+                                                      [&](std::uint32_t u) { return state_[u] == planned::hit_local; });
       if (idle) state_[i] = planned::not_started;
     }
   }
@@ -86,10 +90,12 @@ class planner {
     o.add("cacheStatus", planned_word(state_[node]));
     json::array deps;
     for (const std::uint32_t d : p_.graph.edges.deps(node)) deps.emplace_back(p_.graph.nodes[d].id);
-    std::sort(deps.begin(), deps.end(), [](const json::value& a, const json::value& b) { return a.as_string() < b.as_string(); });
+    std::sort(deps.begin(), deps.end(),
+              [](const json::value& a, const json::value& b) { return a.as_string() < b.as_string(); });
     o.add("deps", std::move(deps));
     if (would_run(node)) {
-      if (const auto found = known.find(n.id); found != known.end()) o.add("p50Ms", static_cast<double>(found->second / 1000) / 1000.0);
+      if (const auto found = known.find(n.id); found != known.end())
+        o.add("p50Ms", static_cast<double>(found->second / 1000) / 1000.0);
     }
     if (p_.tasks[node].config->description) o.add("description", *p_.tasks[node].config->description);
     if (state_[node] == planned::error) o.add("message", keys_.at(node).why->message);

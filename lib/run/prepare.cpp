@@ -53,8 +53,9 @@ class matcher_pool {
   std::map<std::string, glob::matcher, std::less<>> known_;
 };
 
-std::shared_ptr<const inputs::selector> make_selector(const prepared& p, const graph::task_node& node, const workspace::project& project,
-                                                      const workspace::task_config& config, matcher_pool& pool) {
+std::shared_ptr<const inputs::selector> make_selector(const prepared& p, const graph::task_node& node,
+                                                      const workspace::project& project, const workspace::task_config& config,
+                                                      matcher_pool& pool) {
   auto s = std::make_shared<inputs::selector>();
   s->project_dir = project.dir;
   s->nested = p.ws().nested_of(node.project);
@@ -75,8 +76,9 @@ std::shared_ptr<const inputs::selector> make_selector(const prepared& p, const g
   return s;
 }
 
-std::shared_ptr<const cache::output_scope> make_scope(const prepared& p, const graph::task_node& node, const workspace::project& project,
-                                                      const workspace::task_config& config, matcher_pool& pool) {
+std::shared_ptr<const cache::output_scope> make_scope(const prepared& p, const graph::task_node& node,
+                                                      const workspace::project& project, const workspace::task_config& config,
+                                                      matcher_pool& pool) {
   auto s = std::make_shared<cache::output_scope>();
   s->root = p.h->root;
   s->project_dir = project.dir;
@@ -99,7 +101,8 @@ void describe_tasks(prepared& p) {
     if (config.has_exec || config.has_cache) info.selector = make_selector(p, node, *info.project, config, pool);
     if (config.cacheable()) info.scope = make_scope(p, node, *info.project, config, pool);
     if (config.has_exec)
-      info.command = node.requested && !p.request.args.empty() ? exec::append_arguments(config.command, p.request.args) : config.command;
+      info.command =
+          node.requested && !p.request.args.empty() ? exec::append_arguments(config.command, p.request.args) : config.command;
     p.tasks.push_back(std::move(info));
   }
 }
@@ -131,7 +134,8 @@ exec::mask build_mask(const prepared& p) {
     for (const std::string& name : t.config->env_secret)
       if (const std::string* v = p.h->env.find(name)) values.push_back(*v);
     for (const auto& [name, v] : t.config->env_define) {
-      const bool listed = std::find(t.config->env_secret.begin(), t.config->env_secret.end(), name) != t.config->env_secret.end();
+      const bool listed =
+          std::find(t.config->env_secret.begin(), t.config->env_secret.end(), name) != t.config->env_secret.end();
       if (listed || exec::is_secret_name(name)) values.push_back(v);
     }
   }
@@ -213,7 +217,8 @@ status collect(prepared& p, std::future<result<opened_store>>& store) {
 bool prepared::may_read(std::uint32_t node) const { return tasks[node].config->cacheable() && request.policy.may_read(); }
 bool prepared::may_write(std::uint32_t node) const { return tasks[node].config->cacheable() && request.policy.may_write(); }
 
-result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_request request, prepare_mode mode, const cancel_token* cancel) {
+result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_request request, prepare_mode mode,
+                                          const cancel_token* cancel) {
   auto p = std::make_unique<prepared>();
   p->h = std::move(h);
   p->request = std::move(request);

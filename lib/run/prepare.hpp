@@ -28,9 +28,9 @@ namespace vx::run {
 struct task_info {
   const workspace::project* project = nullptr;
   const workspace::task_config* config = nullptr;
-  std::shared_ptr<const inputs::selector> selector;       ///< null for plain groups
-  std::shared_ptr<const cache::output_scope> scope;       ///< null unless the task is cacheable
-  std::string command;                                    ///< with forwarded arguments; "" for groups
+  std::shared_ptr<const inputs::selector> selector;  ///< null for plain groups
+  std::shared_ptr<const cache::output_scope> scope;  ///< null unless the task is cacheable
+  std::string command;                               ///< with forwarded arguments; "" for groups
 };
 
 enum class prepare_mode : std::uint8_t { run, plan };
@@ -53,11 +53,11 @@ struct prepared {
   std::unique_ptr<cache::store> store;
   workspace::selection selection;
   workspace::fingerprint fingerprint;
-  std::optional<workspace::lockfile::closure> closure;    ///< with closure keys, when a lockfile is claimed
+  std::optional<workspace::lockfile::closure> closure;  ///< with closure keys, when a lockfile is claimed
   graph::task_graph graph;
   graph::schedule_view schedule;
-  std::vector<task_info> tasks;                           ///< by node index
-  std::vector<host_seams::pairs> material;                ///< by node: what the host adds to keys; empty when it adds nothing
+  std::vector<task_info> tasks;             ///< by node index
+  std::vector<host_seams::pairs> material;  ///< by node: what the host adds to keys; empty when it adds nothing
   exec::mask mask;
 
   const workspace::workspace& ws() const { return loader->ws(); }
@@ -67,7 +67,9 @@ struct prepared {
   bool may_write(std::uint32_t node) const;
 };
 
-/// Refusals are failures; nothing has started. An empty selection leaves an empty graph (selection.none_affected tells which kind).
-result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_request request, prepare_mode mode, const cancel_token* cancel);
+/// Refusals are failures; nothing has started. An empty selection leaves an empty graph (selection.none_affected tells which
+/// kind).
+result<std::unique_ptr<prepared>> prepare(std::shared_ptr<const host> h, run_request request, prepare_mode mode,
+                                          const cancel_token* cancel);
 
 }  // namespace vx::run

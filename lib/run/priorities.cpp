@@ -13,7 +13,8 @@ std::uint64_t median_of(std::vector<std::uint64_t> values) {
   return *middle;
 }
 
-/// Weights in microseconds, or empty when fewer than half of the tasks that must run have a record: guesses rank worse than counts.
+/// Weights in microseconds, or empty when fewer than half of the tasks that must run have a record: guesses rank worse than
+/// counts.
 std::vector<std::uint64_t> learned_weights(prepared& p, const std::vector<bool>& stop) {
   const duration_table known = recorded_durations(p);
   std::vector<std::uint64_t> weight(p.tasks.size(), 0), medians;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/mutation.hpp"
-#include "base/subprocess.hpp"
 #include "base/path.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "exec/process.hpp"
 #include "exec/task_env.hpp"
@@ -19,7 +19,8 @@ std::string how_it_ended(const subprocess_output& out) {
 
 }  // namespace
 
-result<key::probe_item> probe_runner::run(const std::string& project_dir, const std::string& command, bool workspace_probe) const {
+result<key::probe_item> probe_runner::run(const std::string& project_dir, const std::string& command,
+                                          bool workspace_probe) const {
   VX_TRY_LET(std::string shell, exec::find_shell(host_.env));
   subprocess_options o;
   o.program = shell;
@@ -38,12 +39,13 @@ result<key::probe_item> probe_runner::run(const std::string& project_dir, const 
     return fail(errc::REFUSED, what + how_it_ended(*ended) + (first.empty() ? "" : " (" + text::escape(first, true) + ")") +
                                    ": its output is part of the key, so it must succeed");
   }
-  if (!text::is_utf8(ended->out) || !text::is_utf8(ended->err)) return fail(errc::REFUSED, what + "printed bytes that are not UTF-8");
+  if (!text::is_utf8(ended->out) || !text::is_utf8(ended->err))
+    return fail(errc::REFUSED, what + "printed bytes that are not UTF-8");
   return key::probe_item{command, std::string(text::trim(ended->out)), std::string(text::trim(ended->err))};
 }
 
 result<key::probe_item> probe_runner::ask(const std::string& project_dir, const std::string& command, bool workspace_probe,
-                                              std::optional<std::uint32_t> asker) {
+                                          std::optional<std::uint32_t> asker) {
   const name n{workspace_probe, workspace_probe ? std::string() : project_dir, command, asker};
   std::promise<result<key::probe_item>> mine;
   std::shared_future<result<key::probe_item>> answer;

@@ -3,8 +3,8 @@
 
 #include <future>
 #include <map>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -20,8 +20,8 @@ class probe_runner {
   probe_runner(const host& h, const cancel_token* cancel) : host_(h), cancel_(cancel) {}
 
   /// `project_dir` is the working directory; for a workspace probe it is "" and only the root's bin directory leads PATH.
-  /// A failed probe is a failure naming the command and the cause; it is remembered as well. Thread-safe; concurrent askers wait.
-  /// `asker`: a task whose probes are answered for it alone, after the dependencies that may write what they read.
+  /// A failed probe is a failure naming the command and the cause; it is remembered as well. Thread-safe; concurrent askers
+  /// wait. `asker`: a task whose probes are answered for it alone, after the dependencies that may write what they read.
   result<key::probe_item> ask(const std::string& project_dir, const std::string& command, bool workspace_probe,
                               std::optional<std::uint32_t> asker = {});
 

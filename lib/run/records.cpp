@@ -64,7 +64,10 @@ void span(json_line& line, const task_outcome& o) {
 std::string task_result(const run_state& s, std::uint32_t node, json_line line) {
   const task_outcome& o = s.outcomes[node];
   task_names(line, s, node);
-  line.text("status", status_word(o.status)).text("cacheSource", source_word(o)).number("exitCode", o.exit_code).ms("durationMs", o.duration_ns);
+  line.text("status", status_word(o.status))
+      .text("cacheSource", source_word(o))
+      .number("exitCode", o.exit_code)
+      .ms("durationMs", o.duration_ns);
   if (s.p.is_group(node)) line.boolean("isGroup", true);
   if (o.key) line.text("hash", o.key->hex());
   measured(line, o);
@@ -78,18 +81,24 @@ std::string task_result(const run_state& s, std::uint32_t node, json_line line) 
 std::string summary_row(const run_state& s, std::uint32_t node) {
   const task_outcome& o = s.outcomes[node];
   json_line row;
-  row.text("id", s.p.graph.nodes[node].id).text("project", s.p.tasks[node].project->name).text("task", s.p.tasks[node].config->name);
+  row.text("id", s.p.graph.nodes[node].id)
+      .text("project", s.p.tasks[node].project->name)
+      .text("task", s.p.tasks[node].config->name);
   row.text("status", status_word(o.status)).number("exitCode", o.exit_code).ms("durationMs", o.duration_ns);
-  if (o.key) row.text("hash", o.key->hex());
-  else row.null("hash");
+  if (o.key)
+    row.text("hash", o.key->hex());
+  else
+    row.null("hash");
   measured(row, o);
   span(row, o);
   return row.finish();
 }
 
 void optional_text(json_line& line, std::string_view name, const std::optional<std::string>& v) {
-  if (v) line.text(name, *v);
-  else line.null(name);
+  if (v)
+    line.text(name, *v);
+  else
+    line.null(name);
 }
 
 std::string text_list(const std::vector<std::string>& items) {
@@ -103,12 +112,16 @@ std::string context_object(const run_state& s, const run_context& c) {
   o.text("runId", format_run_id(s.id)).text("vxVersion", k_vx_version).text("command", s.p.request.command);
   o.raw("requestedTasks", text_list(s.p.request.select.names)).text("cachePolicy", s.p.request.policy.letters());
   o.number("concurrency", s.p.concurrency);
-  if (s.p.request.flow.empty()) o.null("flow");
-  else o.text("flow", s.p.request.flow);
+  if (s.p.request.flow.empty())
+    o.null("flow");
+  else
+    o.text("flow", s.p.request.flow);
   optional_text(o, "commitSha", c.commit);
   optional_text(o, "branch", c.branch);
-  if (c.dirty) o.boolean("dirty", *c.dirty);
-  else o.null("dirty");
+  if (c.dirty)
+    o.boolean("dirty", *c.dirty);
+  else
+    o.null("dirty");
   o.boolean("ci", c.ci);
   optional_text(o, "ciProvider", c.ci_provider);
   optional_text(o, "host", c.host_name);
@@ -144,8 +157,10 @@ totals count(const run_state& s, const std::vector<bool>& scheduled) {
       ++t.hits;
       const bool remote = o.status == task_status::cache_hit_remote;
       ++(remote ? t.hit_remote : t.hit_local);
-      if (!o.restored.value_or(true)) ++t.up_to_date;
-      else ++(remote ? t.restored_remote : t.restored_local);
+      if (!o.restored.value_or(true))
+        ++t.up_to_date;
+      else
+        ++(remote ? t.restored_remote : t.restored_local);
       if (o.stored) t.saved_ns += o.stored->duration_ns;
       continue;
     }
@@ -163,7 +178,10 @@ std::string run_start_record(const run_state& s, const run_context& c, std::uint
   json_line line = header(s, "run.start");
   json_line projects;
   projects.number("inRun", projects_in_run(s)).number("total", static_cast<std::int64_t>(s.p.ws().projects.size()));
-  line.raw("run", context_object(s, c)).number("total", real_tasks).number("concurrency", s.p.concurrency).number("requestedCount", requested);
+  line.raw("run", context_object(s, c))
+      .number("total", real_tasks)
+      .number("concurrency", s.p.concurrency)
+      .number("requestedCount", requested);
   line.number("startedAt", s.wall0 / 1'000'000).raw("projects", projects.finish());
   if (!s.p.request.flow.empty()) line.text("flow", s.p.request.flow);
   return line.finish();
@@ -175,9 +193,13 @@ std::string task_start_record(const run_state& s, std::uint32_t node) {
   json_line line = header(s, "task.start");
   line.number("index", node);
   task_names(line, s, node);
-  line.boolean("isGroup", config.is_group()).boolean("requested", n.requested).boolean("surfaced", n.surfaced).boolean("persistent", config.persistent);
+  line.boolean("isGroup", config.is_group())
+      .boolean("requested", n.requested)
+      .boolean("surfaced", n.surfaced)
+      .boolean("persistent", config.persistent);
   line.boolean("cached", config.cacheable());
-  if (config.has_exec) line.text("command", s.p.mask.empty() ? s.p.tasks[node].command : s.p.mask.apply(s.p.tasks[node].command));
+  if (config.has_exec)
+    line.text("command", s.p.mask.empty() ? s.p.tasks[node].command : s.p.mask.apply(s.p.tasks[node].command));
   return line.finish();
 }
 
@@ -195,7 +217,10 @@ std::string task_ready_record(const run_state& s, std::uint32_t node, std::int64
 
 std::string task_exit_record(const run_state& s, std::uint32_t node, int exit_code, bool during_run) {
   json_line line = header(s, "task.exit");
-  line.number("index", node).text("taskId", s.p.graph.nodes[node].id).number("exitCode", exit_code).boolean("duringRun", during_run);
+  line.number("index", node)
+      .text("taskId", s.p.graph.nodes[node].id)
+      .number("exitCode", exit_code)
+      .boolean("duringRun", during_run);
   return line.finish();
 }
 
@@ -206,13 +231,18 @@ std::string status_record(const run_state& s, const notice_line& n) {
   return line.finish();
 }
 
-std::string run_summary_record(const run_state& s, const run_context& c, const totals& t, const run_end_info& end, bool with_tasks) {
+std::string run_summary_record(const run_state& s, const run_context& c, const totals& t, const run_end_info& end,
+                               bool with_tasks) {
   json_line line = header(s, "run.summary");
-  line.raw("run", context_object(s, c)).number("startedAt", s.wall0 / 1'000'000).number("endedAt", end.ended_wall_ns / 1'000'000);
+  line.raw("run", context_object(s, c))
+      .number("startedAt", s.wall0 / 1'000'000)
+      .number("endedAt", end.ended_wall_ns / 1'000'000);
   line.ms("totalDurationMs", end.duration_ns).number("taskCount", t.total).number("failedCount", t.failed);
   line.number("abortedCount", t.aborted + t.not_run).number("notRunCount", t.not_run).number("skippedCount", t.skipped);
   line.number("hitCount", t.hits).number("hitLocalCount", t.hit_local).number("hitRemoteCount", t.hit_remote);
-  line.number("upToDateCount", t.up_to_date).number("restoredLocalCount", t.restored_local).number("restoredRemoteCount", t.restored_remote);
+  line.number("upToDateCount", t.up_to_date)
+      .number("restoredLocalCount", t.restored_local)
+      .number("restoredRemoteCount", t.restored_remote);
   line.number("missCount", t.miss).number("noCacheCount", t.no_cache).ms("savedMs", t.saved_ns).boolean("exitOk", end.ok);
   if (t.executed > 0) {
     json_line e;
@@ -244,7 +274,10 @@ std::string run_end_record(const run_state& s, const run_end_info& end, const st
 std::string summary_document(const run_state& s, const totals& t, const run_end_info& end) {
   json_line doc;
   doc.text("runId", format_run_id(s.id)).boolean("ok", end.ok).number("exitCode", end.exit_code);
-  doc.text("startedAt", format_iso_ms(s.wall0)).text("endedAt", format_iso_ms(end.ended_wall_ns)).ms("totalMs", end.duration_ns).ms("savedMs", t.saved_ns);
+  doc.text("startedAt", format_iso_ms(s.wall0))
+      .text("endedAt", format_iso_ms(end.ended_wall_ns))
+      .ms("totalMs", end.duration_ns)
+      .ms("savedMs", t.saved_ns);
   json_list tasks, aborted;
   for (std::uint32_t i = 0; i < s.outcomes.size(); ++i) {
     if (s.p.is_group(i) || !s.p.schedule.scheduled[i]) continue;
@@ -252,7 +285,10 @@ std::string summary_document(const run_state& s, const totals& t, const run_end_
   }
   doc.raw("tasks", tasks.finish()).raw("aborted", aborted.finish());
   json_line sum;
-  sum.number("successful", t.success).number("failed", t.failed).number("skipped", t.skipped).number("cachedLocal", t.hit_local);
+  sum.number("successful", t.success)
+      .number("failed", t.failed)
+      .number("skipped", t.skipped)
+      .number("cachedLocal", t.hit_local);
   sum.number("restoredLocal", t.restored_local).number("restoredRemote", t.restored_remote).number("upToDate", t.up_to_date);
   sum.number("cachedRemote", t.hit_remote).number("aborted", t.aborted + t.not_run).number("total", t.total);
   return doc.raw("summary", sum.finish()).finish();

@@ -56,10 +56,14 @@ bool read_concurrency(run_request& r, const json::value& v) {
 bool read_continue(run_request& r, const json::value& v) {
   if (!v.is_string()) return false;
   const std::string& word = v.as_string();
-  if (word == "never") r.mode = graph::continue_mode::never;
-  else if (word == "deps-ok") r.mode = graph::continue_mode::deps_ok;
-  else if (word == "always") r.mode = graph::continue_mode::always;
-  else return false;
+  if (word == "never")
+    r.mode = graph::continue_mode::never;
+  else if (word == "deps-ok")
+    r.mode = graph::continue_mode::deps_ok;
+  else if (word == "always")
+    r.mode = graph::continue_mode::always;
+  else
+    return false;
   return true;
 }
 
@@ -123,7 +127,8 @@ status apply_policy(const policy_fields& p, cache_policy& out) {
   return {};
 }
 
-bool set_field(std::string_view name, const json::value& v, run_request& r, policy_fields& policy, const char*& form, bool& known) {
+bool set_field(std::string_view name, const json::value& v, run_request& r, policy_fields& policy, const char*& form,
+               bool& known) {
   known = true;
   struct row {
     std::string_view name;
@@ -141,8 +146,15 @@ bool set_field(std::string_view name, const json::value& v, run_request& r, poli
       {"force", "a boolean", [&] { return read_flag(policy.force, v); }},
       {"noCache", "a boolean", [&] { return read_flag(policy.no_cache, v); }},
       {"cache", "a cache policy such as local:rw,remote:r",
-       [&] { policy.has_spec = true; return read_text(policy.spec, v); }},
-      {"cacheDir", "a path", [&] { r.cache_dir.emplace(); return read_text(*r.cache_dir, v); }},
+       [&] {
+         policy.has_spec = true;
+         return read_text(policy.spec, v);
+       }},
+      {"cacheDir", "a path",
+       [&] {
+         r.cache_dir.emplace();
+         return read_text(*r.cache_dir, v);
+       }},
       {"retry", "an integer from 0", [&] { return read_retry(r, v); }},
       {"continue", "never, deps-ok or always", [&] { return read_continue(r, v); }},
       {"timeout", "a positive number of milliseconds up to 2147483647", [&] { return read_timeout(r, v); }},
@@ -163,8 +175,9 @@ bool set_field(std::string_view name, const json::value& v, run_request& r, poli
 
 const std::vector<std::string>& field_names() {
   static const std::vector<std::string> names = {
-      "affected", "all", "args", "cache", "cacheDir", "command", "concurrency", "continue", "excludeDependencies", "filter", "flow",
-      "force", "hold", "noCache", "retry", "summarize", "tags", "tasks", "timeout"};
+      "affected", "all",  "args",  "cache", "cacheDir", "command", "concurrency", "continue", "excludeDependencies",
+      "filter",   "flow", "force", "hold",  "noCache",  "retry",   "summarize",   "tags",     "tasks",
+      "timeout"};
   return names;
 }
 
@@ -195,7 +208,8 @@ result<cache_policy> parse_cache_spec(std::string_view spec, cache_policy out) {
       return fail(errc::USAGE, "cache policy names the layer " + text::escape(layer) + ": it is local or remote");
     const std::size_t bad = flags.find_first_not_of("rw");
     if (bad != std::string_view::npos)
-      return fail(errc::USAGE, "cache policy " + text::escape(part) + " has the flag " + text::escape(flags.substr(bad, 1)) + ": flags are r and w");
+      return fail(errc::USAGE, "cache policy " + text::escape(part) + " has the flag " + text::escape(flags.substr(bad, 1)) +
+                                   ": flags are r and w");
     const bool read = flags.find('r') != std::string_view::npos, write = flags.find('w') != std::string_view::npos;
     (layer == "local" ? out.local_read : out.remote_read) = read;
     (layer == "local" ? out.local_write : out.remote_write) = write;
@@ -212,7 +226,8 @@ result<run_request> parse_run_request(const json::value& document, const std::ve
     const char* form = "";
     bool known = false;
     if (set_field(m.name, m.val, r, policy, form, known)) continue;
-    if (!known) return fail(errc::USAGE, "request has no field " + text::escape(m.name) + text::did_you_mean(m.name, field_names()));
+    if (!known)
+      return fail(errc::USAGE, "request has no field " + text::escape(m.name) + text::did_you_mean(m.name, field_names()));
     return fail(errc::USAGE, "request field " + m.name + " must be " + form);
   }
   VX_TRY(apply_policy(policy, r.policy));
@@ -221,7 +236,8 @@ result<run_request> parse_run_request(const json::value& document, const std::ve
 
 result<unsigned> resolve_concurrency(std::string_view word, unsigned cpus) {
   const auto refuse = [&] {
-    return fail(errc::USAGE, "concurrency " + text::escape(word) + " must be a positive integer or a share of the cores such as 50%");
+    return fail(errc::USAGE,
+                "concurrency " + text::escape(word) + " must be a positive integer or a share of the cores such as 50%");
   };
   const bool share = !word.empty() && word.back() == '%';
   const auto n = text::parse_uint(share ? word.substr(0, word.size() - 1) : word);

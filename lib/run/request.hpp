@@ -21,7 +21,7 @@ struct cache_policy {
   bool local_read = true, local_write = true, remote_read = true, remote_write = true;
   bool may_read() const noexcept { return local_read || remote_read; }
   bool may_write() const noexcept { return local_write || remote_write; }
-  std::string letters() const;          ///< "lR,lW,rR,rW", only the axes that are on
+  std::string letters() const;  ///< "lR,lW,rR,rW", only the axes that are on
 };
 
 /// "local:rw,remote:r" on top of `base`. The message names the bad layer or flag.
@@ -30,18 +30,18 @@ result<cache_policy> parse_cache_spec(std::string_view spec, cache_policy base);
 struct run_request {
   workspace::selection_request select;  ///< cwd is filled in by the workspace handle
   graph::exclude_option exclude;
-  std::vector<std::string> args;        ///< forwarded
-  std::string concurrency;              ///< "", "4" or "50%"
+  std::vector<std::string> args;  ///< forwarded
+  std::string concurrency;        ///< "", "4" or "50%"
   cache_policy policy;
   std::optional<std::string> cache_dir;
   std::optional<std::uint32_t> retry;
   graph::continue_mode mode = graph::continue_mode::deps_ok;
   std::optional<std::uint32_t> timeout_ms;
   bool summarize = false;
-  std::string summarize_path;           ///< "" = the default place
+  std::string summarize_path;  ///< "" = the default place
   std::vector<std::pair<std::string, std::string>> tags;
-  std::string command;                  ///< for the record
-  std::string flow;                     ///< "focused", "broad" or ""
+  std::string command;  ///< for the record
+  std::string flow;     ///< "focused", "broad" or ""
   bool hold = false;
 };
 

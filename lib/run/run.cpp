@@ -5,22 +5,23 @@
 #include <thread>
 #include <utility>
 
-#include "cache/outputs.hpp"
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
+#include "cache/outputs.hpp"
+#include "run/additive.hpp"
 #include "run/coordinator.hpp"
 #include "run/history.hpp"
 #include "run/prepare.hpp"
 #include "run/records.hpp"
-#include "run/additive.hpp"
 #include "run/run_lock.hpp"
 #include "run/state.hpp"
 
 namespace vx::run {
 namespace {
 
-std::uint32_t env_number(const environment& env, const char* name, std::uint32_t fallback, std::uint32_t low, std::uint32_t high) {
+std::uint32_t env_number(const environment& env, const char* name, std::uint32_t fallback, std::uint32_t low,
+                         std::uint32_t high) {
   const auto n = text::parse_uint(env.get(name));
   return n && *n >= low && *n <= high ? static_cast<std::uint32_t>(*n) : fallback;
 }
@@ -30,7 +31,8 @@ status check_sigchld() {
   struct sigaction now {};
   if (::sigaction(SIGCHLD, nullptr, &now) != 0) return {};
   if (now.sa_handler != SIG_IGN && (now.sa_flags & SA_NOCLDWAIT) == 0) return {};
-  return fail(errc::UNSUPPORTED, "SIGCHLD is ignored in this process, so exit codes of tasks would be lost: restore its default disposition");
+  return fail(errc::UNSUPPORTED,
+              "SIGCHLD is ignored in this process, so exit codes of tasks would be lost: restore its default disposition");
 }
 
 int signal_exit(int signal) { return signal == SIGINT ? 130 : signal == SIGHUP ? 129 : signal == SIGKILL ? 137 : 143; }
@@ -79,7 +81,8 @@ struct active_run::impl {
 
   /// False: the run ends here (cancelled while waiting, or the workspace no longer prepares).
   bool take_lock() {
-    const run_lock::taken got = lock.take(*h, *cancel, [this](std::string line) { p->notices.say(level::notice, std::move(line)); });
+    const run_lock::taken got =
+        lock.take(*h, *cancel, [this](std::string line) { p->notices.say(level::notice, std::move(line)); });
     if (!got.warning.empty()) p->notices.say(level::warning, got.warning);
     if (got.cancelled) return false;
     if (got.held) cache::remove_dead_stages(h->root + "/.vx/stage");
@@ -136,7 +139,11 @@ struct active_run::impl {
     for (std::uint32_t i = 0; i < s->outcomes.size(); ++i)
       if (p->schedule.scheduled[i] && !passes(s->outcomes[i].status)) ok = false;
     if (p->tasks.empty()) ok = p->selection.none_affected;
-    finish(ok && !cancel->requested(), cancel->requested() ? signal_exit(cancel->signal()) : ok ? 0 : 1, kept.empty() ? nullptr : &graph, kept);
+    finish(ok && !cancel->requested(),
+           cancel->requested() ? signal_exit(cancel->signal())
+           : ok                ? 0
+                               : 1,
+           kept.empty() ? nullptr : &graph, kept);
   }
 
   void snapshot_directories() {
@@ -164,11 +171,14 @@ struct active_run::impl {
 
   /// History goes to the checkout's database, uses and retention to the store's: each has a connection of its own.
   void close_books() {
-    std::future<void> kept = std::async(std::launch::async | std::launch::deferred, [this] { retain(); });  // deferred: no thread to be had
+    std::future<void> kept =
+        std::async(std::launch::async | std::launch::deferred, [this] { retain(); });  // deferred: no thread to be had
     {
       const stage_span span(p->timing, "record history");
-      if (!cancel->requested() && !p->tasks.empty()) record_history(*s, context, counted, end);
-      else p->index->flush();
+      if (!cancel->requested() && !p->tasks.empty())
+        record_history(*s, context, counted, end);
+      else
+        p->index->flush();
     }
     const stage_span span(p->timing, "close");
     kept.get();
@@ -176,7 +186,7 @@ struct active_run::impl {
 
   void write_summary() {
     if (!request.summarize) return;
-    const std::string name = request.summarize_path.empty() ? h->root + "/.vx/runs/" + format_run_id(id) + ".json"
+    const std::string name = request.summarize_path.empty()          ? h->root + "/.vx/runs/" + format_run_id(id) + ".json"
                              : request.summarize_path.front() == '/' ? request.summarize_path
                                                                      : path::join(h->cwd, request.summarize_path);
     const std::string dir(path::parent(name));
@@ -191,11 +201,14 @@ struct active_run::impl {
     std::size_t more = 0;
     for (const auto& [node, path] : s->cleaned) {
       if (fs::exists_at(fs::k_cwd, path::join(h->root, path))) continue;
-      if (!first.empty()) ++more;
-      else first = path, owner = p->graph.nodes[node].id;
+      if (!first.empty())
+        ++more;
+      else
+        first = path, owner = p->graph.nodes[node].id;
     }
     if (first.empty()) return;
-    const std::string what = more > 0 ? " and " + std::to_string(more) + " more tracked files are missing" : " is tracked by git and missing";
+    const std::string what =
+        more > 0 ? " and " + std::to_string(more) + " more tracked files are missing" : " is tracked by git and missing";
     p->notices.say(level::notice, text::escape(first, true) + what + ": removed as an output of " + owner +
                                       " before it ran; `git restore` brings it back, a `!` entry in cache.outputs keeps it");
   }
@@ -222,8 +235,10 @@ struct active_run::impl {
     }
     if (holding == nullptr) return;
     const bool failed = holding->hold();
-    if (cancel->requested()) end = {false, signal_exit(cancel->signal()), wall_ns(), mono_ns() - mono0};
-    else if (failed) end = {false, 1, wall_ns(), mono_ns() - mono0};
+    if (cancel->requested())
+      end = {false, signal_exit(cancel->signal()), wall_ns(), mono_ns() - mono0};
+    else if (failed)
+      end = {false, 1, wall_ns(), mono_ns() - mono0};
     write_summary();
   }
 
@@ -238,8 +253,8 @@ struct active_run::impl {
 
 active_run::active_run() : impl_(std::make_unique<impl>()) {}
 
-result<std::unique_ptr<active_run>> active_run::start(std::shared_ptr<const host> h, run_request request, std::unique_ptr<observer> who,
-                                        std::shared_ptr<cancel_token> cancel) {
+result<std::unique_ptr<active_run>> active_run::start(std::shared_ptr<const host> h, run_request request,
+                                                      std::unique_ptr<observer> who, std::shared_ptr<cancel_token> cancel) {
   VX_TRY(check_sigchld());
   std::unique_ptr<active_run> r(new active_run);
   impl& m = *r->impl_;
@@ -266,7 +281,8 @@ active_run::~active_run() {
 
 result<std::string> active_run::wait(bool with_summary) {
   impl& m = *impl_;
-  if (m.out->active() && m.out->on_callback_thread()) return fail(errc::INVALID, "a run can't be waited for from its own callback");
+  if (m.out->active() && m.out->on_callback_thread())
+    return fail(errc::INVALID, "a run can't be waited for from its own callback");
   if (m.thread.joinable()) m.thread.join();
   m.out->drain();
   return with_summary ? summary_document(*m.s, m.counted, m.end) : std::string();

@@ -24,7 +24,8 @@ constexpr std::int64_t k_say_after_ns = 1'000'000'000;
 result<unique_fd> open_lock_dir(const std::string& tmp) {
   const std::string dir = tmp + "/vx-runs-" + std::to_string(::getuid());
   if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
-    return fail(errc::FS, "can't make " + dir + " (" + std::strerror(errno) + "): set TMPDIR to a directory that can be written");
+    return fail(errc::FS,
+                "can't make " + dir + " (" + std::strerror(errno) + "): set TMPDIR to a directory that can be written");
   VX_TRY_LET(unique_fd fd, fs::open_at(fs::k_cwd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0 || st.st_uid != ::getuid() || (st.st_mode & 077) != 0)

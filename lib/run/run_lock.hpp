@@ -15,12 +15,12 @@ namespace vx::run {
 class run_lock {
  public:
   struct taken {
-    bool held = false;        ///< false: the lock can't be made; the run goes on unlocked
-    bool waited = false;      ///< everything learned before is stale
+    bool held = false;    ///< false: the lock can't be made; the run goes on unlocked
+    bool waited = false;  ///< everything learned before is stale
     bool cancelled = false;
-    bool gave_up = false;     ///< the holder outlasted `patience_ms`
-    std::string holder;       ///< " (pid 12)" of the last holder seen, or ""
-    std::string warning;      ///< why there is no lock, "" = none
+    bool gave_up = false;  ///< the holder outlasted `patience_ms`
+    std::string holder;    ///< " (pid 12)" of the last holder seen, or ""
+    std::string warning;   ///< why there is no lock, "" = none
   };
   /// Waits for the holder, looking every 50 ms; `say_waiting` is called once, after a second, with the line to show. Without
   /// `patience_ms` the wait has no end of its own.

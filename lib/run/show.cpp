@@ -59,9 +59,12 @@ void mask_strings(json::value& v, const exec::mask& m) {
   while (!stack.empty()) {
     json::value& at = *stack.back();
     stack.pop_back();
-    if (at.is_string()) at = m.apply(at.as_string());
-    else if (at.is_array()) for (json::value& child : at.as_array()) stack.push_back(&child);
-    else if (at.is_object()) for (json::member& child : at.as_object()) stack.push_back(&child.val);
+    if (at.is_string())
+      at = m.apply(at.as_string());
+    else if (at.is_array())
+      for (json::value& child : at.as_array()) stack.push_back(&child);
+    else if (at.is_object())
+      for (json::member& child : at.as_object()) stack.push_back(&child.val);
   }
 }
 
@@ -121,7 +124,8 @@ tl::unexpected<failure> unknown_target(const reading& r, const std::string& targ
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string hint = text::did_you_mean_some(target, names);
-  return fail(errc::UNKNOWN_PROJECT, "no project or task is called " + text::escape(target, true) + (hint.empty() ? "; there are " + text::list_some(names, 12) : hint));
+  return fail(errc::UNKNOWN_PROJECT, "no project or task is called " + text::escape(target, true) +
+                                         (hint.empty() ? "; there are " + text::list_some(names, 12) : hint));
 }
 
 result<json::value> show_pair(reading& r, const std::string& target, std::size_t hash) {
@@ -213,7 +217,8 @@ result<json::value> show(std::shared_ptr<const host> h, const show_request& requ
   return doc;
 }
 
-result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters, const cancel_token* cancel) {
+result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters,
+                               const cancel_token* cancel) {
   VX_TRY_LET(reading r, open_reading(std::move(h), cancel));
   VX_TRY(r.loader->load_all());
   VX_TRY_LET(const std::vector<std::uint32_t> scope, scope_of(r, filters));
@@ -242,8 +247,10 @@ result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<
   const std::string& cwd = r.h->cwd;
   const std::string& root = r.h->root;
   std::optional<std::uint32_t> current;
-  if (cwd == root) current = r.ws().root_project;
-  else if (cwd.size() > root.size() + 1 && cwd.compare(0, root.size(), root) == 0) current = r.ws().owner_of(cwd.substr(root.size() + 1));
+  if (cwd == root)
+    current = r.ws().root_project;
+  else if (cwd.size() > root.size() + 1 && cwd.compare(0, root.size(), root) == 0)
+    current = r.ws().owner_of(cwd.substr(root.size() + 1));
   doc.add("current", current ? json::value(r.ws().projects[*current].name) : json::value(nullptr));
   json::value out(std::move(doc));
   const exec::mask m = mask_of(r);

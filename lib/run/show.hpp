@@ -13,7 +13,7 @@
 namespace vx::run {
 
 struct show_request {
-  std::string target;                  ///< "" = every project
+  std::string target;  ///< "" = every project
   bool has_target = false;
   std::vector<std::string> filters;
 };
@@ -21,6 +21,7 @@ struct show_request {
 result<json::value> show(std::shared_ptr<const host> h, const show_request& request, const cancel_token* cancel);
 
 /// {"projects":[{name,dir,tags[],tasks[{id,name,command|null,dependsOn[],cached,description?}]}],"current":name|null,"notices":[...]}
-result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters, const cancel_token* cancel);
+result<json::value> list_tasks(std::shared_ptr<const host> h, const std::vector<std::string>& filters,
+                               const cancel_token* cancel);
 
 }  // namespace vx::run

@@ -139,12 +139,14 @@ class judge {
     for (const auto& [owner, nodes] : writers)
       for (std::uint32_t reader = 0; reader < n_; ++reader)
         for (const std::uint32_t w : nodes)
-          if (w != reader && project(reader) == owner && p_.tasks[reader].selector != nullptr && !mutated("no-clause-1") && meets_inputs(w, reader))
+          if (w != reader && project(reader) == owner && p_.tasks[reader].selector != nullptr && !mutated("no-clause-1") &&
+              meets_inputs(w, reader))
             out_.stable[reader] = false;
     shared_outputs(all);
   }
 
-  /// With rules.exclusiveOutputs on, only what is merely possible gets here: what is proven was refused when the graph was built.
+  /// With rules.exclusiveOutputs on, only what is merely possible gets here: what is proven was refused when the graph was
+  /// built.
   void shared_outputs(const std::vector<std::uint32_t>& writers) {
     if (mutated("no-clause-2")) return;
     std::vector<std::uint32_t> barred;
@@ -153,7 +155,8 @@ class judge {
     for (std::size_t i = 0; i < writers.size(); ++i) {
       for (std::size_t k = i + 1; k < writers.size(); ++k) {
         const std::uint32_t a = writers[i], b = writers[k];
-        const bool near = project(a) == project(b) || !config(a).output_workspace_files.empty() || !config(b).output_workspace_files.empty();
+        const bool near =
+            project(a) == project(b) || !config(a).output_workspace_files.empty() || !config(b).output_workspace_files.empty();
         if (!near || !meet(made[a], made[b])) continue;
         for (const std::uint32_t w : {a, b}) {
           out_.stable[w] = false;
@@ -213,7 +216,8 @@ class judge {
     }
   }
 
-  /// Root-relative directories below which a rule file of the outputs may decide. One inside an owned tree governs only that tree.
+  /// Root-relative directories below which a rule file of the outputs may decide. One inside an owned tree governs only that
+  /// tree.
   static std::vector<std::string> governed_dirs(const cache::output_scope& scope, const glob::matcher& rules) {
     std::vector<std::string> out;
     for (const glob::matcher* m : {&scope.files_match, &scope.workspace_match}) {
@@ -222,7 +226,9 @@ class judge {
         if (p.text.ends_with("/**") && p.text.size() == p.prefix.size() + 3) continue;
         const std::string_view name = path::base_name(p.text);
         const bool tree = p.literal && name != ".gitignore" && name != ".gitattributes";
-        if (tree || std::none_of(rules.positives().begin(), rules.positives().end(), [&](const glob::pattern& r) { return glob::may_meet(p, r); })) continue;
+        if (tree || std::none_of(rules.positives().begin(), rules.positives().end(),
+                                 [&](const glob::pattern& r) { return glob::may_meet(p, r); }))
+          continue;
         out.push_back(path::join(base, p.literal ? path::parent(p.text) : std::string_view(p.prefix)));
       }
     }
@@ -256,7 +262,9 @@ class judge {
     }
   }
 
-  bool has_probes(std::uint32_t node) const { return !config(node).input_runtime.empty() || !config(node).input_workspace_runtime.empty(); }
+  bool has_probes(std::uint32_t node) const {
+    return !config(node).input_runtime.empty() || !config(node).input_workspace_runtime.empty();
+  }
 
   /// Clause 7 again: what an uncached command leaves behind follows from no key, folded or not.
   void probes_behind_uncached() {
@@ -281,8 +289,10 @@ class judge {
         seen[d] = true;
         stack.push_back(d);
       };
-      if (folded_only) for (const std::uint32_t d : p_.graph.folded[at]) visit(d);
-      else for (const std::uint32_t d : p_.graph.edges.deps(at)) visit(d);
+      if (folded_only)
+        for (const std::uint32_t d : p_.graph.folded[at]) visit(d);
+      else
+        for (const std::uint32_t d : p_.graph.edges.deps(at)) visit(d);
     }
     return seen;
   }
@@ -292,7 +302,9 @@ class judge {
     const std::vector<bool> all = closure_of(node, false), folded = closure_of(node, true);
     for (std::uint32_t u = 0; u < n_; ++u) {
       if (!all[u] || folded[u] || !config(u).has_exec) continue;
-      if (has_probes(node) || project(u) == project(node) || !c.input_workspace_files.empty() || !config(u).input_workspace_files.empty()) return true;
+      if (has_probes(node) || project(u) == project(node) || !c.input_workspace_files.empty() ||
+          !config(u).input_workspace_files.empty())
+        return true;
     }
     return false;
   }

@@ -25,7 +25,7 @@ namespace vx::run {
 struct run_settings {
   std::string shell;
   std::uint32_t default_retries = 0;
-  std::uint32_t default_timeout_ms = 0;      ///< below exec.timeout; 0 = none
+  std::uint32_t default_timeout_ms = 0;  ///< below exec.timeout; 0 = none
   std::uint32_t kill_grace_ms = 2000;
   std::uint32_t ready_notice_ms = 10000;
 };
@@ -33,7 +33,7 @@ result<run_settings> resolve_settings(const prepared& p);
 
 struct kept_failure {
   std::uint32_t node = 0;
-  std::string output;                        ///< masked, plain bytes: first 8 KiB and last 56 KiB
+  std::string output;  ///< masked, plain bytes: first 8 KiB and last 56 KiB
 };
 
 /// Written by the worker that owns a node and read by its dependants' workers afterwards; the scheduler orders the two.
@@ -51,18 +51,19 @@ struct run_state {
   exec::process_table processes;
 
   run_id id{};
-  std::int64_t mono0 = 0, wall0 = 0;         ///< the run's start on both clocks
+  std::int64_t mono0 = 0, wall0 = 0;  ///< the run's start on both clocks
 
-  std::vector<task_outcome> outcomes;        ///< by node
-  std::vector<std::uint8_t> unkeyed;         ///< by node: its key no longer vouches for its outputs
+  std::vector<task_outcome> outcomes;  ///< by node
+  std::vector<std::uint8_t> unkeyed;   ///< by node: its key no longer vouches for its outputs
   std::atomic<bool> fingerprint_moved{false};
 
-  std::mutex ends_mutex;                     ///< guards the lists below
-  std::vector<digest128> used;               ///< keys of hits, for used_ns
-  std::vector<std::uint32_t> snapshot;       ///< nodes whose outputs were placed or proved by a walk
+  std::mutex ends_mutex;                ///< guards the lists below
+  std::vector<digest128> used;          ///< keys of hits, for used_ns
+  std::vector<std::uint32_t> snapshot;  ///< nodes whose outputs were placed or proved by a walk
   std::vector<kept_failure> failures;
   std::vector<std::pair<std::uint32_t, std::string>> cleaned;  ///< tracked files that a clean removed: who, root-relative path
-  std::vector<std::pair<std::uint32_t, std::string>> unsaved_inputs;   ///< node -> what its key was made of; results that were not saved
+  std::vector<std::pair<std::uint32_t, std::string>>
+      unsaved_inputs;  ///< node -> what its key was made of; results that were not saved
 
   std::int64_t since_start_ns() const noexcept { return mono_ns() - mono0; }
 };

@@ -35,7 +35,7 @@ void fill_stored(task_outcome& out, const cache::entry& e) {
 /// What one task's attempts leave behind: the log that would be stored, and the small copy kept for a failure.
 struct task_runner::attempt_log {
   bool retain = false;
-  std::int64_t last_ns = 0;      // the deciding attempt alone
+  std::int64_t last_ns = 0;  // the deciding attempt alone
   exec::capture full;
   exec::capture brief = make_failure_capture();
 };
@@ -44,7 +44,8 @@ exec::capture make_failure_capture() { return exec::capture(k_failure_head, k_fa
 
 std::string failure_text(exec::capture& kept) {
   std::string out;
-  for (const exec::captured& c : kept.take()) out += c.stream == 0 ? "\n[vx] " + text::format_bytes(c.dropped) + " left out\n" : c.bytes;
+  for (const exec::captured& c : kept.take())
+    out += c.stream == 0 ? "\n[vx] " + text::format_bytes(c.dropped) + " left out\n" : c.bytes;
   return out;
 }
 
@@ -108,7 +109,9 @@ ended_task task_runner::execute(std::uint32_t node, bool tainted) {
 }
 
 std::optional<task_outcome> task_runner::try_hit(std::uint32_t node) {
-  if (!s_.p.may_read(node) || !s_.p.request.policy.local_read || !s_.keys.known(node) || s_.fingerprint_moved || s_.judged.shares_outputs[node]) return std::nullopt;
+  if (!s_.p.may_read(node) || !s_.p.request.policy.local_read || !s_.keys.known(node) || s_.fingerprint_moved ||
+      s_.judged.shares_outputs[node])
+    return std::nullopt;
   std::optional<cache::lookup_result> found;
   const digest128& key = s_.keys.at(node).key;
   if (s_.early.probed[node] == probe::hit) {
@@ -124,7 +127,8 @@ std::optional<task_outcome> task_runner::try_hit(std::uint32_t node) {
   if (!current) {
     const auto known = s_.p.index->current_many({key});
     const additive_task adds(s_, node);
-    current = known[0] && (!adds.is() || adds.placed(key)) && cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
+    current = known[0] && (!adds.is() || adds.placed(key)) &&
+              cache::is_current(*s_.p.tasks[node].scope, found->outputs, known[0]->stamps, known[0]->dirs);
   }
   return finish_restore(node, *found, current);
 }
@@ -133,9 +137,7 @@ std::optional<task_outcome> task_runner::restore_hit(std::uint32_t node) {
   return finish_restore(node, *s_.early.hits[node], false);
 }
 
-task_outcome task_runner::current_hit(std::uint32_t node) {
-  return *finish_restore(node, *s_.early.hits[node], true);
-}
+task_outcome task_runner::current_hit(std::uint32_t node) { return *finish_restore(node, *s_.early.hits[node], true); }
 
 std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, const cache::lookup_result& hit, bool current) {
   const task_info& t = s_.p.tasks[node];
@@ -181,7 +183,9 @@ std::optional<task_outcome> task_runner::finish_restore(std::uint32_t node, cons
   out.wall_end_ns = out.wall_start_ns + out.duration_ns;
   if (out.status == task_status::failed) return out;
   // Nearly every entry begins with a file: the question costs nothing then.
-  if (!adds.is() && !mutated("mute-hit") && (hit.outputs.empty() || hit.outputs.front().kind == 'd') && cache::matched_nothing(*t.scope, hit.outputs)) warn_unmatched_outputs(node);
+  if (!adds.is() && !mutated("mute-hit") && (hit.outputs.empty() || hit.outputs.front().kind == 'd') &&
+      cache::matched_nothing(*t.scope, hit.outputs))
+    warn_unmatched_outputs(node);
   if (s_.out.active() && !s_.out.skips_current()) replay(node, hit, out);
   const std::lock_guard lock(s_.ends_mutex);
   s_.used.push_back(hit.entry.key);
@@ -266,7 +270,8 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
     found = std::move(*looked);
   }
   if (s_.keys.at(node).matched_nothing)
-    say(node, level::warning, s_.p.graph.nodes[node].id + ": cache.inputs matched no files (" + joined(t.config->input_files) + ")");
+    say(node, level::warning,
+        s_.p.graph.nodes[node].id + ": cache.inputs matched no files (" + joined(t.config->input_files) + ")");
 
   std::optional<inputs::facts::description> described;
   if (t.config->has_cache) {
@@ -280,11 +285,14 @@ ended_task task_runner::miss(std::uint32_t node, bool tainted) {
   const exec::spawn_result last = attempts(node, cleans, log, out);
   finished();
   forget_outputs(node, lying);
-  if (s_.cancel.requested() && !mutated("signalled-passes") && (last.cancelled || last.exit_code != 0)) out.status = task_status::aborted;
-  if (s_.cancel.requested() && out.status == task_status::success && !mutated("signalled-passes")) out.status = task_status::aborted;
+  if (s_.cancel.requested() && !mutated("signalled-passes") && (last.cancelled || last.exit_code != 0))
+    out.status = task_status::aborted;
+  if (s_.cancel.requested() && out.status == task_status::success && !mutated("signalled-passes"))
+    out.status = task_status::aborted;
   if (!t.config->has_cache) after_uncached(node);
   watch_fingerprint(node);
-  if (out.status == task_status::success && t.config->has_cache) after_success(node, tainted, described, found ? &*found : nullptr, log, end);
+  if (out.status == task_status::success && t.config->has_cache)
+    after_success(node, tainted, described, found ? &*found : nullptr, log, end);
   if (!end.save && out.status != task_status::aborted) keep_inputs(node, described);
   if (out.status != task_status::success) {
     s_.unkeyed[node] = 1;
@@ -321,16 +329,21 @@ exec::spawn_result task_runner::attempts(std::uint32_t node, bool cleans, attemp
     out.status = r.exit_code == 0 && !r.timed_out ? task_status::success : task_status::failed;
     if (out.status == task_status::success || r.cancelled || s_.cancel.requested() || attempt == total) return r;
     out.failed_attempts.push_back({wall_ns(), r.exit_code, r.timed_out});
-    s_.out.output(node, 2, "[vx] " + s_.p.graph.nodes[node].id + ": attempt " + std::to_string(attempt + 1) + "/" + std::to_string(total) + " after " +
-                               (r.timed_out ? "a timeout" : "exit " + std::to_string(r.exit_code)) + "\n", false);
+    s_.out.output(node, 2,
+                  "[vx] " + s_.p.graph.nodes[node].id + ": attempt " + std::to_string(attempt + 1) + "/" +
+                      std::to_string(total) + " after " + (r.timed_out ? "a timeout" : "exit " + std::to_string(r.exit_code)) +
+                      "\n",
+                  false);
     if (cleans && !clean(node, out)) return r;
   }
 }
 
-std::string_view task_runner::reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described) {
+std::string_view task_runner::reason_not_to_save(std::uint32_t node, bool tainted,
+                                                 const std::optional<inputs::facts::description>& described) {
   if (!s_.p.may_write(node) || !s_.p.request.policy.local_write || s_.judged.shares_outputs[node]) return "policy";
   if (tainted && !mutated("no-taint")) return "tainted";
-  if (!mutated("save-dropped") && !s_.p.schedule.folds_dropped.empty() && s_.p.schedule.folds_dropped[node]) return "excluded-deps";
+  if (!mutated("save-dropped") && !s_.p.schedule.folds_dropped.empty() && s_.p.schedule.folds_dropped[node])
+    return "excluded-deps";
   if (!s_.keys.known(node)) return "unkeyed-upstream";
   for (const std::uint32_t dep : s_.p.graph.folded[node])
     if (s_.unkeyed[dep] != 0 && !mutated("no-unkeyed")) return "unkeyed-upstream";
@@ -351,7 +364,8 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   const auto severity = t.config->severity.value_or(ws.severity.value_or(workspace::stability_severity::warn));
   std::optional<std::string> moved;
   if (described && strategy != workspace::stability_strategy::unchecked) {
-    const auto how = strategy == workspace::stability_strategy::mutable_ ? inputs::facts::strictness::mutable_ : inputs::facts::strictness::immutable;
+    const auto how = strategy == workspace::stability_strategy::mutable_ ? inputs::facts::strictness::mutable_
+                                                                         : inputs::facts::strictness::immutable;
     moved = s_.p.facts->moved(*t.selector, *described, how);
   }
   result<cache::stamped_outputs> left = cache::list_stamped(*t.scope);
@@ -389,7 +403,8 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   job.request.command = s_.p.mask.empty() ? t.command : s_.p.mask.apply(t.command);
   job.request.scope = t.scope.get();
   std::vector<cache::log_record> records;
-  for (exec::captured& c : log.full.take()) records.push_back({static_cast<std::uint8_t>(c.stream), std::move(c.bytes), c.dropped});
+  for (exec::captured& c : log.full.take())
+    records.push_back({static_cast<std::uint8_t>(c.stream), std::move(c.bytes), c.dropped});
   job.request.log = records.empty() ? std::string() : cache::encode_log(records);
   job.request.stats = {log.last_ns, end.outcome.cpu_ns, end.outcome.rss_bytes};
   job.request.components = s_.keys.explain(node, described->files, s_.p.store->salt());
@@ -397,7 +412,8 @@ void task_runner::after_success(std::uint32_t node, bool tainted, const std::opt
   end.save = std::move(job);
 }
 
-/// Narrows the listing to what an additive task added or changed. False: it can't be said, or it took away what it found; nothing is saved.
+/// Narrows the listing to what an additive task added or changed. False: it can't be said, or it took away what it found;
+/// nothing is saved.
 bool task_runner::owns_what_it_added(std::uint32_t node, const additive_task::found& found, const cache::stamped_outputs& left,
                                      std::vector<cache::output_row>& rows, task_outcome& out) {
   const std::string removed = cache::removed_output(*s_.p.tasks[node].scope, found.outputs, left);
@@ -406,9 +422,11 @@ bool task_runner::owns_what_it_added(std::uint32_t node, const additive_task::fo
     return true;
   }
   out.withheld = removed.empty() ? "output-changing" : "removed-found-file";
-  say(node, level::warning, s_.p.graph.nodes[node].id + ": not cached: " +
-                                (removed.empty() ? "what it adds to the outputs of a dependency can't be told from what was there: the clock of the file system is too coarse"
-                                                 : text::escape(removed, true) + " of a dependency was there when it started and is gone"));
+  say(node, level::warning,
+      s_.p.graph.nodes[node].id + ": not cached: " +
+          (removed.empty() ? "what it adds to the outputs of a dependency can't be told from what was there: the clock of the "
+                             "file system is too coarse"
+                           : text::escape(removed, true) + " of a dependency was there when it started and is gone"));
   s_.unkeyed[node] = 1;
   return false;
 }

@@ -18,7 +18,7 @@ namespace vx::run {
 struct save_job {
   std::uint32_t node = 0;
   cache::save_request request;
-  std::vector<cache::output_row> listing;   ///< what the command had left when it ended
+  std::vector<cache::output_row> listing;  ///< what the command had left when it ended
 };
 
 struct ended_task {
@@ -57,7 +57,8 @@ class task_runner {
                      const additive_task::found* found, attempt_log& log, ended_task& end);
   bool owns_what_it_added(std::uint32_t node, const additive_task::found& found, const cache::stamped_outputs& left,
                           std::vector<cache::output_row>& rows, task_outcome& out);
-  std::string_view reason_not_to_save(std::uint32_t node, bool tainted, const std::optional<inputs::facts::description>& described);
+  std::string_view reason_not_to_save(std::uint32_t node, bool tainted,
+                                      const std::optional<inputs::facts::description>& described);
   void keep_inputs(std::uint32_t node, const std::optional<inputs::facts::description>& described);
   void keep_inputs(std::uint32_t node, std::vector<key::component> components);
   void after_uncached(std::uint32_t node);

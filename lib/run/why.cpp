@@ -17,7 +17,8 @@ namespace {
 struct told_story {
   told_run now;
   std::optional<told_run> before;
-  std::optional<cache::run_row> base;  ///< the newest earlier run that saved, else the newest with a key; what the diff starts from
+  std::optional<cache::run_row>
+      base;  ///< the newest earlier run that saved, else the newest with a key; what the diff starts from
 };
 
 told_run tell(cache::history_reader& history, cache::run_row row) {
@@ -54,7 +55,9 @@ result<told_story> find_story(recorded& r, const recorded_task& t, const std::op
   out.now = tell(*r.history, std::move(rows[0]));
   if (rows.size() == 1) return out;
   const auto kept = std::find_if(rows.begin() + 1, rows.end(), row_kept);
-  const auto keyed = kept != rows.end() ? kept : std::find_if(rows.begin() + 1, rows.end(), [](const cache::run_row& row) { return row.key && row.status != "skipped"; });
+  const auto keyed = kept != rows.end() ? kept : std::find_if(rows.begin() + 1, rows.end(), [](const cache::run_row& row) {
+    return row.key && row.status != "skipped";
+  });
   if (keyed != rows.end()) out.base = *keyed;
   out.before = tell(*r.history, std::move(rows[1]));
   return out;

@@ -106,20 +106,13 @@ bool row_kept(const cache::run_row& row) noexcept {
 
 std::string component_words(const key::component_change& c) {
   switch (c.kind) {
-    case key::component_kind::format:
-      return "key format";
-    case key::component_kind::platform:
-      return "platform";
-    case key::component_kind::workspace:
-      return "workspace fingerprint";
-    case key::component_kind::package:
-      return "package.json";
-    case key::component_kind::config:
-      return "task config";
-    case key::component_kind::forward:
-      return "forwarded argument " + text::escape(c.name, true);
-    default:
-      return std::string(key::component_kind_name(c.kind)) + " " + text::escape(c.name, true);
+    case key::component_kind::format: return "key format";
+    case key::component_kind::platform: return "platform";
+    case key::component_kind::workspace: return "workspace fingerprint";
+    case key::component_kind::package: return "package.json";
+    case key::component_kind::config: return "task config";
+    case key::component_kind::forward: return "forwarded argument " + text::escape(c.name, true);
+    default: return std::string(key::component_kind_name(c.kind)) + " " + text::escape(c.name, true);
   }
 }
 

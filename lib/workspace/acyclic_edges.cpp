@@ -1,6 +1,7 @@
-// Peers become ORDER edges as long as they close no cycle. Asking "does the target reach the source?" with a walk per peer would be
-// quadratic, so: peers between different components of the graph with ALL peers in it can never close a cycle; the others are tried
-// over an order of the nodes that is repaired locally (Pearce and Kelly), seeded so that most of them need no repair.
+// Peers become ORDER edges as long as they close no cycle. Asking "does the target reach the source?" with a walk per peer
+// would be quadratic, so: peers between different components of the graph with ALL peers in it can never close a cycle; the
+// others are tried over an order of the nodes that is repaired locally (Pearce and Kelly), seeded so that most of them need no
+// repair.
 #include <algorithm>
 #include <unordered_map>
 
@@ -135,8 +136,11 @@ class ordered_graph {
 
   bool repair(id from, id to) {
     const id low = rank_[to], high = rank_[from];
-    if (!collect(to, from, out_, [&](id r) { return r < high; }, ahead_)) return false;
-    collect(from, to, in_, [&](id r) { return r > low; }, behind_);
+    if (!collect(
+            to, from, out_, [&](id r) { return r < high; }, ahead_))
+      return false;
+    collect(
+        from, to, in_, [&](id r) { return r > low; }, behind_);
     const auto by_rank = [&](id a, id b) { return rank_[a] < rank_[b]; };
     std::sort(ahead_.begin(), ahead_.end(), by_rank);
     std::sort(behind_.begin(), behind_.end(), by_rank);
@@ -149,7 +153,7 @@ class ordered_graph {
   }
 
   std::vector<id> rank_;
-  walk_times start_;                           ///< of the edges that were there before the first insertion
+  walk_times start_;                             ///< of the edges that were there before the first insertion
   std::unordered_map<id, std::size_t> kept_at_;  ///< node -> index in kept_
   std::vector<std::vector<bool>> kept_;          ///< exactly what that node reaches
   adjacency out_, in_;
@@ -218,7 +222,8 @@ std::vector<bool> add_acyclic(adjacency& order, std::span<const std::pair<id, id
   }
   const components full = strong_components(all);
 
-  // The existing edges must lead forward from the start: a topological order of them, nodes visited in the order of the full walk.
+  // The existing edges must lead forward from the start: a topological order of them, nodes visited in the order of the full
+  // walk.
   const std::vector<id> wanted = reverse_postorder(all);
   std::vector<id> place(base.count);
   for (id i = 0; i < base.count; ++i) place[wanted[i]] = i;

@@ -32,7 +32,8 @@ class glob_pool {
 
 class seeds {
  public:
-  seeds(loader& l, const change_set& changes) : ws_(l.ws()), changes_(changes), whole_(changes.whole), own_(ws_.projects.size()) {}
+  seeds(loader& l, const change_set& changes)
+      : ws_(l.ws()), changes_(changes), whole_(changes.whole), own_(ws_.projects.size()) {}
 
   status prepare() {
     for (const std::string& p : changes_.paths) {
@@ -150,12 +151,14 @@ class seeds {
 
 }  // namespace
 
-result<std::vector<graph::request>> keep_affected(loader& l, const change_set& changes, const std::vector<graph::request>& requests) {
+result<std::vector<graph::request>> keep_affected(loader& l, const change_set& changes,
+                                                  const std::vector<graph::request>& requests) {
   if (requests.empty() || changes.everything) return requests;
   const graph::catalog& c = l.catalog();
   graph::build_options options;
   options.declared_anywhere = [&](std::string_view task) -> result<bool> {
-    return std::any_of(c.projects.begin(), c.projects.end(), [&](const graph::catalog_project& p) { return p.find(task) != nullptr; });
+    return std::any_of(c.projects.begin(), c.projects.end(),
+                       [&](const graph::catalog_project& p) { return p.find(task) != nullptr; });
   };
   VX_TRY_LET(const graph::task_graph g, graph::build_task_graph(c, requests, options));
   seeds s(l, changes);

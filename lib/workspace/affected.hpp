@@ -12,6 +12,7 @@
 namespace vx::workspace {
 
 /// Keeps the requests whose dependsOn closure holds a seed. Every config must be loaded.
-result<std::vector<graph::request>> keep_affected(loader& l, const change_set& changes, const std::vector<graph::request>& requests);
+result<std::vector<graph::request>> keep_affected(loader& l, const change_set& changes,
+                                                  const std::vector<graph::request>& requests);
 
 }  // namespace vx::workspace

@@ -22,8 +22,9 @@ std::string_view first_line(std::string_view text) noexcept { return text.substr
 
 /// Root files that re-key every task, those bun's lockfile lists included, whether or not they are still there.
 bool keys_everything(const workspace& ws, const std::vector<std::string>& present, std::string_view path) {
-  static constexpr std::array<std::string_view, 10> k_names = {"pnpm-lock.yaml", "package-lock.json",   "npm-shrinkwrap.json", "yarn.lock", "bun.lock",
-                                                               "bun.lockb",      "pnpm-workspace.yaml", ".yarnrc.yml",         ".npmrc",    "bunfig.toml"};
+  static constexpr std::array<std::string_view, 10> k_names = {
+      "pnpm-lock.yaml", "package-lock.json",   "npm-shrinkwrap.json", "yarn.lock", "bun.lock",
+      "bun.lockb",      "pnpm-workspace.yaml", ".yarnrc.yml",         ".npmrc",    "bunfig.toml"};
   if (std::find(k_names.begin(), k_names.end(), path) != k_names.end()) return true;
   if (std::find(present.begin(), present.end(), path) != present.end()) return true;
   if (path.starts_with("vx.workspace.") && path.find('/') == std::string_view::npos) return true;
@@ -50,7 +51,8 @@ result<bool> workspaces_moved(const workspace& ws, const git_view& git, const st
 /// Whether anything the closures are made of may have changed.
 bool reaches_closure(const lockfile::closure& now, const std::string& file, const std::vector<std::string>& paths) {
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& p) {
-    return p == file || path::base_name(p) == "package.json" || std::find(now.patches.begin(), now.patches.end(), p) != now.patches.end();
+    return p == file || path::base_name(p) == "package.json" ||
+           std::find(now.patches.begin(), now.patches.end(), p) != now.patches.end();
   });
 }
 
@@ -58,10 +60,14 @@ bool reaches_closure(const lockfile::closure& now, const std::string& file, cons
 status mark_lockfile(const workspace& ws, const git_view& git, const fingerprint& fp, change_set& out) {
   if (!ws.settings.closure_keys()) return {};
   const lockfile::read_files_fn at_base = [&](const std::vector<std::string>& paths) { return git.files_at(out.base, paths); };
-  const std::vector<std::string> asked = {"package.json", "pnpm-lock.yaml", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"};
+  const std::vector<std::string> asked = {"package.json",        "pnpm-lock.yaml", "package-lock.json",
+                                          "npm-shrinkwrap.json", "yarn.lock",      "bun.lock"};
   VX_TRY_LET(const auto texts, at_base(asked));
-  const auto place = [&](std::string_view name) { return static_cast<std::size_t>(std::find(asked.begin(), asked.end(), name) - asked.begin()); };
-  const std::string file(lockfile::claimed(texts[0] ? lockfile::package_manager_of(*texts[0]) : std::string(), [&](std::string_view n) { return texts[place(n)].has_value(); }));
+  const auto place = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(asked.begin(), asked.end(), name) - asked.begin());
+  };
+  const std::string file(lockfile::claimed(texts[0] ? lockfile::package_manager_of(*texts[0]) : std::string(),
+                                           [&](std::string_view n) { return texts[place(n)].has_value(); }));
   const std::string now_file = fp.lockfile ? fp.lockfile->first : std::string();
   const auto everything = [&] {
     out.everything = true;
@@ -111,8 +117,9 @@ void mark_config_reads(const workspace& ws, change_set& out) {
 status mark_workspace_files(const workspace& ws, change_set& out) {
   for (const project& p : ws.projects) {
     if (p.config == nullptr) continue;
-    out.asks_every_project = out.asks_every_project || std::any_of(p.config->tasks.begin(), p.config->tasks.end(),
-                                                                    [](const task_config& t) { return !t.input_workspace_files.empty(); });
+    out.asks_every_project =
+        out.asks_every_project || std::any_of(p.config->tasks.begin(), p.config->tasks.end(),
+                                              [](const task_config& t) { return !t.input_workspace_files.empty(); });
   }
   std::vector<std::string_view> loose;
   for (const std::string& p : out.paths) {
@@ -148,13 +155,15 @@ result<std::string> git_view::base_commit(std::string_view ref) const {
     VX_TRY_LET(const git::program::output common, program.run(dir, {"merge-base", "--end-of-options", wanted.ref, "HEAD"}));
     if (common.exit_code == 0) return std::string(first_line(common.out));
   }
-  VX_TRY_LET(const git::program::output own, program.run(dir, {"rev-parse", "--verify", "--quiet", "--end-of-options", wanted.ref}));
+  VX_TRY_LET(const git::program::output own,
+             program.run(dir, {"rev-parse", "--verify", "--quiet", "--end-of-options", wanted.ref}));
   std::string_view line = first_line(own.out);
   if (line == "--end-of-options") line = first_line(std::string_view(own.out).substr(line.size() + 1));
   return std::string(line);
 }
 
-result<std::vector<std::optional<std::string>>> git_view::files_at(const std::string& commit, const std::vector<std::string>& paths) const {
+result<std::vector<std::optional<std::string>>> git_view::files_at(const std::string& commit,
+                                                                   const std::vector<std::string>& paths) const {
   std::vector<std::optional<std::string>> out(paths.size());
   std::string ask;
   std::vector<std::size_t> asked;
@@ -164,7 +173,8 @@ result<std::vector<std::optional<std::string>>> git_view::files_at(const std::st
     asked.push_back(i);
   }
   if (asked.empty()) return out;
-  VX_TRY_LET(const git::program::output got, program.run(git::asked_dir(repo), {"cat-file", "--batch=%(objecttype) %(objectsize)"}, ask));
+  VX_TRY_LET(const git::program::output got,
+             program.run(git::asked_dir(repo), {"cat-file", "--batch=%(objecttype) %(objectsize)"}, ask));
   std::string_view rest = got.out;
   for (const std::size_t i : asked) {
     const auto end = rest.find('\n');

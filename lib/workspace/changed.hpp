@@ -23,17 +23,18 @@ struct git_view {
   /// The commit a checked reference is compared from: the merge base with HEAD, or the reference itself.
   result<std::string> base_commit(std::string_view ref) const;
   /// The bytes of root-relative files in a commit; nullopt: it was not there. One process.
-  result<std::vector<std::optional<std::string>>> files_at(const std::string& commit, const std::vector<std::string>& paths) const;
+  result<std::vector<std::optional<std::string>>> files_at(const std::string& commit,
+                                                           const std::vector<std::string>& paths) const;
 };
 
 struct change_set {
-  std::string base;                            ///< commit
-  std::vector<std::string> paths;              ///< root-relative, sorted
-  bool everything = false;                     ///< a root file that every key depends on changed
-  std::string because;                         ///< that file
-  std::vector<bool> contained;                 ///< per project: a changed path lies in it (deepest project only)
-  std::vector<bool> whole;                     ///< per project: reached whatever its tasks declare
-  std::vector<bool> declared;                  ///< per project: a task's workspaceFiles name a changed path that no member owns
+  std::string base;                ///< commit
+  std::vector<std::string> paths;  ///< root-relative, sorted
+  bool everything = false;         ///< a root file that every key depends on changed
+  std::string because;             ///< that file
+  std::vector<bool> contained;     ///< per project: a changed path lies in it (deepest project only)
+  std::vector<bool> whole;         ///< per project: reached whatever its tasks declare
+  std::vector<bool> declared;      ///< per project: a task's workspaceFiles name a changed path that no member owns
   /// A task may declare a changed path of a project it does not depend on: then no project is ruled out by edges alone.
   bool asks_every_project = false;
   bool any() const noexcept { return everything || !paths.empty(); }

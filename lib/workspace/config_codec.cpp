@@ -26,7 +26,7 @@ void put_list(byte_writer& w, const std::vector<std::string>& list) {
 
 void get_list(byte_reader& r, std::vector<std::string>& list) {
   const std::uint32_t n = r.u32();
-  if (n > r.remaining() / 4) {   // every element takes at least its length: a torn count must not allocate
+  if (n > r.remaining() / 4) {  // every element takes at least its length: a torn count must not allocate
     (void)r.raw(r.remaining() + 1);
     return;
   }
@@ -72,7 +72,9 @@ void put_task(byte_writer& w, const task_config& t) {
     }
   }
   if (!t.has_cache) return;
-  for (const auto* list : {&t.input_files, &t.input_workspace_files, &t.input_env, &t.input_runtime, &t.input_workspace_runtime}) put_list(w, *list);
+  for (const auto* list :
+       {&t.input_files, &t.input_workspace_files, &t.input_env, &t.input_runtime, &t.input_workspace_runtime})
+    put_list(w, *list);
   if (t.input_tasks) put_list(w, *t.input_tasks);
   put_list(w, t.output_files);
   put_list(w, t.output_workspace_files);
@@ -100,7 +102,8 @@ void get_exec(byte_reader& r, std::uint32_t f, task_config& t) {
 
 void get_cache(byte_reader& r, std::uint32_t f, task_config& t) {
   t.has_cache = true;
-  for (auto* list : {&t.input_files, &t.input_workspace_files, &t.input_env, &t.input_runtime, &t.input_workspace_runtime}) get_list(r, *list);
+  for (auto* list : {&t.input_files, &t.input_workspace_files, &t.input_env, &t.input_runtime, &t.input_workspace_runtime})
+    get_list(r, *list);
   if ((f & f_tasks) != 0) get_list(r, t.input_tasks.emplace());
   get_list(r, t.output_files);
   get_list(r, t.output_workspace_files);

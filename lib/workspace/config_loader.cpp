@@ -25,7 +25,9 @@ bool loads_modules_first(std::string_view node_options) {
   for (const std::string_view flag : {"--require", "-r", "--import", "--loader", "--experimental-loader"}) {
     for (std::size_t at = node_options.find(flag); at != std::string_view::npos; at = node_options.find(flag, at + 1)) {
       const std::size_t end = at + flag.size();
-      if ((at == 0 || node_options[at - 1] == ' ') && (end == node_options.size() || node_options[end] == ' ' || node_options[end] == '=')) return true;
+      if ((at == 0 || node_options[at - 1] == ' ') &&
+          (end == node_options.size() || node_options[end] == ' ' || node_options[end] == '='))
+        return true;
     }
   }
   return false;
@@ -197,7 +199,8 @@ struct config_loader::impl {
     return std::make_shared<const project_config>(std::move(config));
   }
 
-  void load_natives(const std::vector<config_file>& files, const std::vector<std::size_t>& which, std::vector<std::optional<loaded>>& out) {
+  void load_natives(const std::vector<config_file>& files, const std::vector<std::size_t>& which,
+                    std::vector<std::optional<loaded>>& out) {
     std::vector<std::optional<eval_memo::row>> rows(which.size());
     parallel_for(which.size(), usable_cpus(), 16, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) out[which[i]].emplace(load_native(files[which[i]], rows[i]));
@@ -222,7 +225,8 @@ struct config_loader::impl {
   }
 
   evaluator_host& host() {
-    if (!child) child = std::make_unique<evaluator_host>(evaluator_host::options{options.root, runtime, options.env, options.cancel});
+    if (!child)
+      child = std::make_unique<evaluator_host>(evaluator_host::options{options.root, runtime, options.env, options.cancel});
     return *child;
   }
 
@@ -237,7 +241,8 @@ struct config_loader::impl {
     return std::make_shared<const project_config>(std::move(config));
   }
 
-  void load_scripts(const std::vector<config_file>& files, const std::vector<std::size_t>& which, std::vector<std::optional<loaded>>& out) {
+  void load_scripts(const std::vector<config_file>& files, const std::vector<std::size_t>& which,
+                    std::vector<std::optional<loaded>>& out) {
     if (which.empty()) return;
     (void)script_host();
     std::vector<std::string> paths;
@@ -272,13 +277,15 @@ struct config_loader::impl {
 config_loader::config_loader(config_options options) : impl_(std::make_unique<impl>(std::move(options))) {}
 config_loader::~config_loader() = default;
 
-std::optional<std::string> config_loader::find(const std::string& root, const std::string& dir, std::string_view stem, std::vector<std::string>* others) {
+std::optional<std::string> config_loader::find(const std::string& root, const std::string& dir, std::string_view stem,
+                                               std::vector<std::string>* others) {
   // One listing answers for eight spellings.
   const auto entries = fs::list_dir_at(fs::k_cwd, path::join(root, dir));
   if (!entries) return std::nullopt;
   std::array<bool, k_extensions.size()> there{};
   for (const fs::dir_entry& e : *entries) {
-    if (e.kind == fs::kind::dir || e.name.size() <= stem.size() + 1 || !e.name.starts_with(stem) || e.name[stem.size()] != '.') continue;
+    if (e.kind == fs::kind::dir || e.name.size() <= stem.size() + 1 || !e.name.starts_with(stem) || e.name[stem.size()] != '.')
+      continue;
     const auto at = std::find(k_extensions.begin(), k_extensions.end(), std::string_view(e.name).substr(stem.size() + 1));
     if (at != k_extensions.end()) there[static_cast<std::size_t>(at - k_extensions.begin())] = true;
   }
@@ -339,7 +346,7 @@ result<workspace_config> config_loader::impl::workspace_script(const std::string
   VX_TRY_LET(workspace_config config, validate_workspace(*data, file, text ? *text : std::string()));
   config.reads = reads;
   if (fresh && fresh->volatile_reasons.empty() && !fresh->racy && script_host_digest) {
-    project_config kept;   // the row's shape; only path, reads and json are used
+    project_config kept;  // the row's shape; only path, reads and json are used
     kept.path = file;
     kept.reads = reads;
     kept.json = config.json;
@@ -362,7 +369,8 @@ result<workspace_config> config_loader::impl::load_workspace(const std::string& 
   }
   if (config.cache_dir) {
     if (const std::string fault = check_cache_dir(options.root, *config.cache_dir); !fault.empty()) {
-      return fail(schema::file_failure(file, "cacheDir must be a directory of its own, not \"" + *config.cache_dir + "\": it " + fault));
+      return fail(schema::file_failure(
+          file, "cacheDir must be a directory of its own, not \"" + *config.cache_dir + "\": it " + fault));
     }
   }
   return config;
@@ -381,21 +389,23 @@ void config_loader::finish() {
 bool config_loader::started_runtime() const noexcept { return impl_->started || (impl_->child && impl_->child->started()); }
 
 std::string check_cache_dir(const std::string& root, std::string_view dir) {
-  if (dir.starts_with("~/")) return {};   // a home directory is resolved by whoever opens the store
+  if (dir.starts_with("~/")) return {};  // a home directory is resolved by whoever opens the store
   const std::string full = path::normalize(dir.starts_with('/') ? std::string(dir) : path::join(root, dir));
   if (path::is_within(root, full) || full == "/") return "holds the workspace, and vx writes a `.gitignore` with `*` there";
   const auto markers = [](const std::string& at) {
     const auto entries = fs::list_dir_at(fs::k_cwd, at);
     if (!entries) return false;
     return std::any_of(entries->begin(), entries->end(), [](const fs::dir_entry& e) {
-      return e.name == "package.json" || e.name == "pnpm-workspace.yaml" || e.name.starts_with("vx.config.") || e.name.starts_with("vx.workspace.");
+      return e.name == "package.json" || e.name == "pnpm-workspace.yaml" || e.name.starts_with("vx.config.") ||
+             e.name.starts_with("vx.workspace.");
     });
   };
   if (markers(full)) return "holds a project, and vx writes a `.gitignore` with `*` there";
   const auto entries = fs::list_dir_at(fs::k_cwd, full);
   if (!entries) return {};
   for (const fs::dir_entry& e : *entries) {
-    if (e.kind == fs::kind::dir && markers(path::join(full, e.name))) return "holds projects (" + e.name + "), and vx writes a `.gitignore` with `*` there";
+    if (e.kind == fs::kind::dir && markers(path::join(full, e.name)))
+      return "holds projects (" + e.name + "), and vx writes a `.gitignore` with `*` there";
   }
   return {};
 }

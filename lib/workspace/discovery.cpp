@@ -17,13 +17,13 @@ namespace {
 /// A directory that may become a project, with every reason it has to.
 struct found {
   std::string dir;
-  bool member = false;                         ///< the package manager's list reaches it
-  bool listed = false;                         ///< `projects` reaches it
+  bool member = false;  ///< the package manager's list reaches it
+  bool listed = false;  ///< `projects` reaches it
   bool below_star = false;
   bool via_link = false;
-  bool literal = false;                        ///< written out in `projects`
+  bool literal = false;  ///< written out in `projects`
   manifest_store::answer known;
-  std::string real;                            ///< absolute real directory, only when a link is passed
+  std::string real;  ///< absolute real directory, only when a link is passed
 };
 
 std::string shown(std::string_view dir) { return dir.empty() ? std::string(".") : text::escape(dir, true); }
@@ -104,7 +104,8 @@ class discovery {
         continue;
       }
       if (f.member) f.member = !members_.matcher.excluded(f.dir, "package.json");
-      if (projects_.matcher.excluded(f.dir, f.known.facts.config.empty() ? "vx.config.json" : f.known.facts.config)) f.listed = f.literal = false;
+      if (projects_.matcher.excluded(f.dir, f.known.facts.config.empty() ? "vx.config.json" : f.known.facts.config))
+        f.listed = f.literal = false;
     }
     return {};
   }
@@ -132,8 +133,9 @@ class discovery {
   status check_literals() const {
     for (const found& f : all_) {
       if (!f.literal || (f.member && f.known.head.named) || (f.listed && !f.known.facts.config.empty())) continue;
-      return fail(errc::CONFIG, projects_.file + ": `projects` lists \"" + shown(f.dir) +
-                                    "\", which is neither a package nor holds a vx.config file; correct the path or add the config");
+      return fail(errc::CONFIG,
+                  projects_.file + ": `projects` lists \"" + shown(f.dir) +
+                      "\", which is neither a package nor holds a vx.config file; correct the path or add the config");
     }
     return {};
   }
@@ -170,7 +172,8 @@ class discovery {
 
   void report_unread(const found& f) {
     for (const std::string& name : f.known.facts.unread) {
-      notices_.push_back(text::escape(path::join(f.dir, name), true) + " is not read: " + f.known.facts.config + " beside it comes first");
+      notices_.push_back(text::escape(path::join(f.dir, name), true) + " is not read: " + f.known.facts.config +
+                         " beside it comes first");
     }
   }
 
@@ -207,9 +210,11 @@ class discovery {
         p.name = *p.config->name;
       } else if (p.dir.empty()) {
         left_out[which[k]] = true;
-        notices_.push_back("the root project is left out: give " + p.config_path + " a `name` (a directory name differs between clones)");
+        notices_.push_back("the root project is left out: give " + p.config_path +
+                           " a `name` (a directory name differs between clones)");
       } else if (const std::string why = check_project_name(p.name); !why.empty()) {
-        return fail(errc::CONFIG, p.config_path + ": the path \"" + shown(p.dir) + "\" cannot name a project (" + why + "); give the config a `name`");
+        return fail(errc::CONFIG, p.config_path + ": the path \"" + shown(p.dir) + "\" cannot name a project (" + why +
+                                      "); give the config a `name`");
       }
     }
     keep_if([&](std::size_t i) { return !left_out[i]; });
@@ -232,7 +237,8 @@ class discovery {
         config = config || !list[order[end]].config_path.empty();
       }
       if (paths.size() == 1) continue;
-      const std::string what = std::to_string(paths.size()) + " projects are named \"" + list[order[i]].name + "\": " + text::list_some(paths, paths.size());
+      const std::string what = std::to_string(paths.size()) + " projects are named \"" + list[order[i]].name +
+                               "\": " + text::list_some(paths, paths.size());
       if (config) return fail(errc::CONFIG, what + "; names must differ");
       notices_.push_back(what + "; all of them are left out");
       for (std::size_t k = i; k < end; ++k) drop[order[k]] = true;
@@ -254,14 +260,17 @@ class discovery {
     if (!single_ || out_.projects.size() > 1 || !in_.settings.projects.empty()) return;
     auto top = fs::list_dir_at(in_.root_fd, ".");
     if (!top) return;
-    const auto enters = [](const fs::dir_entry& e) { return e.kind == fs::kind::dir && !e.name.starts_with('.') && e.name != "node_modules"; };
+    const auto enters = [](const fs::dir_entry& e) {
+      return e.kind == fs::kind::dir && !e.name.starts_with('.') && e.name != "node_modules";
+    };
     for (const fs::dir_entry& a : *top) {
       if (!enters(a)) continue;
       auto inner = fs::list_dir_at(in_.root_fd, a.name);
       if (!inner) continue;
       for (const fs::dir_entry& b : *inner) {
         if (!enters(b) || !fs::exists_at(in_.root_fd, a.name + "/" + b.name + "/package.json")) continue;
-        notices_.push_back(text::escape(a.name + "/" + b.name, true) + " holds a package.json that no list names; add `workspaces` to the root package.json" +
+        notices_.push_back(text::escape(a.name + "/" + b.name, true) +
+                           " holds a package.json that no list names; add `workspaces` to the root package.json" +
                            " (or `packages` to pnpm-workspace.yaml) to make it a project");
         return;
       }

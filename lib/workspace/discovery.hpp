@@ -17,14 +17,14 @@ struct discovery_input {
   int root_fd;
   const root_files& files;
   const workspace_config& settings;
-  config_loader& configs;                      ///< configs of projects without a package name are loaded for their name
+  config_loader& configs;  ///< configs of projects without a package name are loaded for their name
   manifest_store& manifests;
   const std::string& package_manager;
 };
 
 struct discovered {
-  std::vector<project> projects;               ///< sorted by name
-  std::vector<stamps> manifest_stamps;         ///< by project; zero without a manifest
+  std::vector<project> projects;        ///< sorted by name
+  std::vector<stamps> manifest_stamps;  ///< by project; zero without a manifest
   std::vector<std::string> notices;
 };
 

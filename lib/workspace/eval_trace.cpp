@@ -99,7 +99,7 @@ const fs::stat_info* fact_checker::stat_of(std::string_view path, bool follow) {
     if (r) {
       info = *r;
     } else {
-      k.failed = true;   // permission, a loop: doubt
+      k.failed = true;  // permission, a loop: doubt
     }
     have = true;
   }
@@ -124,7 +124,7 @@ bool fact_checker::file_holds(const fact& f, std::size_t stamps_at) {
   const std::int64_t ctime = ns_of(now->ctime);
   if (mtime == f.mtime_ns && ctime == f.ctime_ns && now->ino == f.ino) return true;
   if (!same_content(f)) return false;
-  if (fs::is_racy(now->ctime, wall_ns())) return true;   // holds now; the old stamps stay, so the next run looks again
+  if (fs::is_racy(now->ctime, wall_ns())) return true;  // holds now; the old stamps stay, so the next run looks again
   byte_writer w;
   write_stamps(w, now->size, mtime, ctime, now->ino);
   refreshed_.replace(stamps_at, w.size(), w.str());
@@ -134,10 +134,8 @@ bool fact_checker::file_holds(const fact& f, std::size_t stamps_at) {
 bool fact_checker::holds(const fact& f, const std::array<std::byte, 16>& salt) {
   const fs::stat_info* now = nullptr;
   switch (f.what) {
-    case fact::kind::file: return false;   // asked through file_holds
-    case fact::kind::absent:
-      now = stat_of(f.path, true);
-      return now != nullptr && !now->exists();
+    case fact::kind::file: return false;  // asked through file_holds
+    case fact::kind::absent: now = stat_of(f.path, true); return now != nullptr && !now->exists();
     case fact::kind::exists:
       now = stat_of(f.path, true);
       return now != nullptr && static_cast<std::uint32_t>(now->kind) == f.mode;

@@ -1,5 +1,5 @@
-// What a config evaluation consulted, and whether all of it still holds (config.md 5.4). A stored evaluation is served only when
-// every fact does; anything unclear is an evaluation. Internal to workspace/.
+// What a config evaluation consulted, and whether all of it still holds (config.md 5.4). A stored evaluation is served only
+// when every fact does; anything unclear is an evaluation. Internal to workspace/.
 #pragma once
 
 #include <array>
@@ -17,17 +17,18 @@ namespace vx::workspace {
 
 struct fact {
   enum class kind : std::uint8_t {
-    file,      ///< bytes of a file: size, mtime, ctime, inode; `value` = raw SHA-1 of its git blob, or empty when stamps alone decide
-    absent,    ///< nothing is there
-    exists,    ///< something of the kind in `mode` is there
-    stat,      ///< size, mtime, permission bits and kind (mode = kind << 16 or bits) as read; `ino` non-zero: links were followed
-    link,      ///< a symbolic link with the target in `value`
-    dir,       ///< a directory; `value` = names and kinds, sorted
-    env,       ///< a variable; `value` = salted digest, or empty: unset
-    env_all,   ///< every variable; `value` = salted digest of the block
+    file,    ///< bytes of a file: size, mtime, ctime, inode; `value` = raw SHA-1 of its git blob, or empty when stamps alone
+             ///< decide
+    absent,  ///< nothing is there
+    exists,  ///< something of the kind in `mode` is there
+    stat,    ///< size, mtime, permission bits and kind (mode = kind << 16 or bits) as read; `ino` non-zero: links were followed
+    link,    ///< a symbolic link with the target in `value`
+    dir,     ///< a directory; `value` = names and kinds, sorted
+    env,     ///< a variable; `value` = salted digest, or empty: unset
+    env_all,  ///< every variable; `value` = salted digest of the block
   };
   fact::kind what = kind::file;
-  std::string path;                    ///< root-relative inside the root, absolute elsewhere; the name of a variable
+  std::string path;  ///< root-relative inside the root, absolute elsewhere; the name of a variable
   std::uint64_t size = 0, ino = 0;
   std::int64_t mtime_ns = 0, ctime_ns = 0;
   std::uint32_t mode = 0;
@@ -35,8 +36,8 @@ struct fact {
 };
 
 struct trace {
-  digest128 host;                      ///< what besides files and variables decides an evaluation
-  std::array<std::byte, 16> salt{};    ///< of the digests of this row
+  digest128 host;                    ///< what besides files and variables decides an evaluation
+  std::array<std::byte, 16> salt{};  ///< of the digests of this row
   std::vector<fact> facts;
 };
 
@@ -56,9 +57,9 @@ class fact_checker {
   fact_checker(int root_fd, const environment& env) : root_(root_fd), env_(env) {}
 
   enum class verdict : std::uint8_t {
-    stale,     ///< evaluate
+    stale,  ///< evaluate
     holds,
-    moved,     ///< holds by content, stamps have moved: `refreshed()` is the row's new trace
+    moved,  ///< holds by content, stamps have moved: `refreshed()` is the row's new trace
   };
   verdict check(std::string_view raw, const digest128& host);
   std::string refreshed() noexcept { return std::move(refreshed_); }
@@ -75,7 +76,7 @@ class fact_checker {
   int root_;
   const environment& env_;
   std::unordered_map<std::string, known, text_hash, std::equal_to<>> seen_;
-  std::unordered_map<std::string, std::string, text_hash, std::equal_to<>> blobs_;   ///< path -> raw id read in this batch
+  std::unordered_map<std::string, std::string, text_hash, std::equal_to<>> blobs_;  ///< path -> raw id read in this batch
   std::string refreshed_;
 };
 

@@ -13,16 +13,16 @@
 #include "base/clock.hpp"
 #include "base/fs.hpp"
 #include "base/path.hpp"
-#include "base/text.hpp"
-#include "base/racy.hpp"
 #include "base/quiet_write.hpp"
+#include "base/racy.hpp"
+#include "base/text.hpp"
 #include "workspace/schema.hpp"
 
 namespace vx::workspace {
 namespace {
 
 constexpr std::int64_t k_ms = 1'000'000;
-constexpr std::int64_t k_start_ns = 30'000 * k_ms;    // until the runtime says hello
+constexpr std::int64_t k_start_ns = 30'000 * k_ms;  // until the runtime says hello
 constexpr std::uint32_t k_reply_max = std::uint32_t{256} << 20;
 
 void set_nonblocking(const unique_fd& fd) noexcept { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
@@ -98,7 +98,8 @@ bool read_fact(const json::value& v, std::string_view root, evaluation& to) {
 
 result<std::string> find_runtime(const environment& env, std::string_view config) {
   const auto refuse = [&](const std::string& what) {
-    return fail(schema::file_failure(config, what + ": set VX_NODE to one, write the config as .json or .jsonc, or run a locked workspace with --frozen"));
+    return fail(schema::file_failure(
+        config, what + ": set VX_NODE to one, write the config as .json or .jsonc, or run a locked workspace with --frozen"));
   };
   if (const std::string* given = env.find("VX_NODE"); given != nullptr && !given->empty()) {
     const std::string found = find_program(env, *given);
@@ -132,7 +133,12 @@ status evaluator_host::start(std::string_view config) {
   } else if (name.starts_with("bun")) {
     o.args = {"-e", std::string(k_evaluator_script)};
   } else {
-    o.args = {"--no-warnings", "--experimental-vm-modules", "--experimental-import-meta-resolve", "--input-type=module", "-e", std::string(k_evaluator_script)};
+    o.args = {"--no-warnings",
+              "--experimental-vm-modules",
+              "--experimental-import-meta-resolve",
+              "--input-type=module",
+              "-e",
+              std::string(k_evaluator_script)};
   }
   o.cwd = options_.root;
   o.stderr_to_host = true;
@@ -161,7 +167,8 @@ status evaluator_host::start(std::string_view config) {
   if (!hello && why == wire_end::cancelled) return fail(errc::CANCELLED, "cancelled");
   if (!hello || hello->get("hello") == nullptr) {
     stop();
-    return fail(schema::file_failure(config, options_.runtime + " can't evaluate configs: Node 18.19 or later, bun or deno is needed"));
+    return fail(
+        schema::file_failure(config, options_.runtime + " can't evaluate configs: Node 18.19 or later, bun or deno is needed"));
   }
   return {};
 }
@@ -224,7 +231,7 @@ result<json::value> evaluator_host::receive(std::int64_t deadline_ns, wire_end& 
       if (r.remaining() >= size) {
         const std::string_view body = r.raw(size);
         json::parse_options lax;
-        lax.refuse_duplicates = false;   // written by JSON.stringify
+        lax.refuse_duplicates = false;  // written by JSON.stringify
         auto v = json::parse(body, lax);
         inbox_.erase(0, std::size_t{4} + size);
         if (!v) return fail(errc::CORRUPT, "the config evaluator sent no JSON");
@@ -245,7 +252,8 @@ failure evaluator_host::lost(const std::string& file, wire_end why) {
   std::string how = "ended";
   if (child_) {
     if (const auto st = child_->wait(); st) {
-      how = WIFSIGNALED(*st) ? "was killed by signal " + std::to_string(WTERMSIG(*st)) : "ended with exit code " + std::to_string(WEXITSTATUS(*st));
+      how = WIFSIGNALED(*st) ? "was killed by signal " + std::to_string(WTERMSIG(*st))
+                             : "ended with exit code " + std::to_string(WEXITSTATUS(*st));
     }
   }
   stop();
@@ -258,7 +266,8 @@ failure evaluator_host::refused(const std::string& file, const json::value& erro
   const std::string& named = at.empty() ? file : at;
   if (named != file) message += " (loading " + file + ")";
   std::string text;
-  if (auto raw = fs::read_file_at(fs::k_cwd, path::join(options_.root, named)); raw && !named.starts_with('/')) text = std::move(*raw);
+  if (auto raw = fs::read_file_at(fs::k_cwd, path::join(options_.root, named)); raw && !named.starts_with('/'))
+    text = std::move(*raw);
   const auto line = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(error.get("line")), 0, 1 << 24));
   const auto column = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(error.get("column")), 1, 1 << 24));
   return schema::located_failure(named, text, line, column, text_of(error.get("field")), message);
@@ -273,7 +282,8 @@ result<evaluation> evaluator_host::one(const std::string& file) {
   if (!reply) return fail(lost(file, why));
   if (const json::value* exit = reply->get("exit")) {
     stop();
-    return fail(schema::file_failure(file, "calls process.exit(" + json::write(*exit) + "): a config must only export its data"));
+    return fail(
+        schema::file_failure(file, "calls process.exit(" + json::write(*exit) + "): a config must only export its data"));
   }
   evaluation out;
   if (const json::value* facts = reply->get("facts"); facts != nullptr && facts->is_array()) {
@@ -299,7 +309,8 @@ std::vector<result<evaluation>> evaluator_host::evaluate(const std::vector<std::
     const auto give_up = [&](const failure& f) {
       for (std::size_t i = from; i < files.size(); ++i) {
         failure own = f;
-        if (f.code == errc::CONFIG && i != from) own = schema::file_failure(files[i], std::string_view(f.message).substr(files[from].size() + 2));
+        if (f.code == errc::CONFIG && i != from)
+          own = schema::file_failure(files[i], std::string_view(f.message).substr(files[from].size() + 2));
         out.emplace_back(fail(std::move(own)));
       }
     };
@@ -331,7 +342,7 @@ std::vector<result<evaluation>> evaluator_host::evaluate(const std::vector<std::
 void evaluator_host::stop() {
   to_child_.reset();
   from_child_.reset();
-  child_.reset();   // kills what is left of its group and reaps it
+  child_.reset();  // kills what is left of its group and reaps it
   inbox_.clear();
 }
 

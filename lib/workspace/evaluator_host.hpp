@@ -28,9 +28,9 @@ int make_pipe(unique_fd& read_end, unique_fd& write_end) noexcept;
 /// What one evaluation yielded. `value` is the data of the default export; `facts` are filled in without salted digests.
 struct evaluation {
   std::string json;
-  std::vector<fact> facts;              ///< absolute paths made root-relative; env facts hold no value yet
+  std::vector<fact> facts;  ///< absolute paths made root-relative; env facts hold no value yet
   std::vector<std::string> volatile_reasons;
-  bool racy = false;                    ///< a file changed while it was being looked at: not to be stored
+  bool racy = false;  ///< a file changed while it was being looked at: not to be stored
 };
 
 class evaluator_host {
@@ -43,8 +43,8 @@ class evaluator_host {
   explicit evaluator_host(options o) : options_(std::move(o)) {}
   ~evaluator_host() { stop(); }
 
-  /// Evaluates root-relative configs one after another, in order. The child is started when there is none, and again when a config
-  /// took it down. After a cancel the rest fails with CANCELLED.
+  /// Evaluates root-relative configs one after another, in order. The child is started when there is none, and again when a
+  /// config took it down. After a cancel the rest fails with CANCELLED.
   std::vector<result<evaluation>> evaluate(const std::vector<std::string>& files);
   void stop();
   bool started() const noexcept { return started_; }

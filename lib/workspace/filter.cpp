@@ -21,7 +21,8 @@ bool ends_in_path(std::string_view text) noexcept {
 
 status set_path(filter& f, std::string_view where) {
   f.what = filter::subject::path;
-  if (where.starts_with('/')) return refuse(f, "a path is relative to the workspace root; write ./" + std::string(where.substr(1)));
+  if (where.starts_with('/'))
+    return refuse(f, "a path is relative to the workspace root; write ./" + std::string(where.substr(1)));
   std::string clean;
   if (!path::normalize_within(where, clean)) return refuse(f, "it leads out of the workspace; paths are relative to its root");
   f.text = clean == "." ? "" : clean;

@@ -11,11 +11,11 @@ namespace vx::workspace {
 
 struct filter {
   enum class subject : std::uint8_t {
-    any,                                       ///< only a [ref] is given
-    name,                                      ///< `text` is a name pattern
-    path,                                      ///< `text` is a root-relative directory or member glob, "" the root
-    tag,                                       ///< `text` is a tag pattern
-    root                                       ///< `//`
+    any,   ///< only a [ref] is given
+    name,  ///< `text` is a name pattern
+    path,  ///< `text` is a root-relative directory or member glob, "" the root
+    tag,   ///< `text` is a tag pattern
+    root   ///< `//`
   };
   std::string raw;
   bool exclude = false;

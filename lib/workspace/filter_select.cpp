@@ -31,7 +31,7 @@ class evaluator {
   evaluator(loader& l, change_cache& changes) : ws_(l.ws()), changes_(changes) {}
 
   struct answer {
-    set matched;                               ///< by the subject alone
+    set matched;  ///< by the subject alone
     set chosen;
   };
 
@@ -121,7 +121,8 @@ class evaluator {
     if (const auto p = ws_.project_at(dir)) return one(p);
     if (glob::member_pattern_is_literal(dir)) return where([&](const project& p) { return path::is_within(p.dir, dir); });
     auto globs = glob::member_matcher::compile({"./" + dir});
-    if (!globs) return fail(errc::USAGE, "the filter \"" + text::escape(f.raw, true) + "\" is not taken: " + globs.error().message);
+    if (!globs)
+      return fail(errc::USAGE, "the filter \"" + text::escape(f.raw, true) + "\" is not taken: " + globs.error().message);
     return where([&](const project& p) { return !p.dir.empty() && globs->match(p.dir); });
   }
 
@@ -135,21 +136,27 @@ std::string quoted(const std::string& raw) { return "\"" + text::escape(raw, tru
 /// Why a filter selects nothing, with what there is instead.
 std::string explain_empty(const workspace& ws, const evaluator& e, const filter& f, const evaluator::answer& a) {
   if (!empty(a.matched)) {
-    if (f.ref) return "the filter " + quoted(f.raw) + " selects nothing: none of its projects changed since " + text::escape(*f.ref, true);
-    return "the filter " + quoted(f.raw) + " selects nothing: what it names has no " + (f.dependents ? "dependents" : "dependencies");
+    if (f.ref)
+      return "the filter " + quoted(f.raw) + " selects nothing: none of its projects changed since " +
+             text::escape(*f.ref, true);
+    return "the filter " + quoted(f.raw) + " selects nothing: what it names has no " +
+           (f.dependents ? "dependents" : "dependencies");
   }
   std::string out = "the filter " + quoted(f.raw) + " selects no project";
   if (f.what == filter::subject::tag) {
     const auto tags = e.tags();
     const std::string hint = text::did_you_mean(f.text, tags);
-    return out + (!hint.empty() ? hint : tags.empty() ? "; no project has a tag" : "; there are the tags " + text::list_some(tags, 8));
+    return out + (!hint.empty()  ? hint
+                  : tags.empty() ? "; no project has a tag"
+                                 : "; there are the tags " + text::list_some(tags, 8));
   }
   if (f.what == filter::subject::root) return out + ": the workspace has no root project";
   std::vector<std::string> names = ws.project_names();
   const std::size_t full = names.size();
   for (std::size_t i = 0; i < full; ++i) {  // the unscoped form, answered with the whole name
     const auto slash = names[i].find('/');
-    if (names[i].starts_with('@') && slash != std::string::npos && text::edit_distance(f.text, std::string_view(names[i]).substr(slash + 1), 2) <= 2) {
+    if (names[i].starts_with('@') && slash != std::string::npos &&
+        text::edit_distance(f.text, std::string_view(names[i]).substr(slash + 1), 2) <= 2) {
       return out + " (did you mean " + text::escape(names[i], true) + "?)";
     }
   }
@@ -206,8 +213,8 @@ std::vector<bool> reachable(const std::vector<bool>& from, const std::vector<std
   return out;
 }
 
-result<filter_outcome> select_filters(loader& l, change_cache& changes, const std::vector<std::string>& filters, bool more_includes,
-                                      std::vector<std::string>& notices) {
+result<filter_outcome> select_filters(loader& l, change_cache& changes, const std::vector<std::string>& filters,
+                                      bool more_includes, std::vector<std::string>& notices) {
   std::vector<filter> parsed;
   bool includes = more_includes, load = false;
   for (const std::string& raw : filters) {
@@ -222,7 +229,7 @@ result<filter_outcome> select_filters(loader& l, change_cache& changes, const st
   filter_outcome out;
   out.chosen.assign(ws.projects.size(), !includes);
   out.excluded.assign(ws.projects.size(), false);
-  std::vector<std::string> dry;                // why filters selected nothing
+  std::vector<std::string> dry;  // why filters selected nothing
   bool typo = false, diff_only = true;
   for (const filter& f : parsed) {
     VX_TRY_LET(const evaluator::answer a, eval.run(f));

@@ -29,16 +29,16 @@ class change_cache {
 };
 
 struct filter_outcome {
-  std::vector<bool> chosen;                    ///< includes united, excludes removed
+  std::vector<bool> chosen;  ///< includes united, excludes removed
   std::vector<bool> excluded;
-  bool by_diff = false;                        ///< an include names a [ref]
-  std::vector<std::string> refs;               ///< of the includes
+  bool by_diff = false;           ///< an include names a [ref]
+  std::vector<std::string> refs;  ///< of the includes
 };
 
-/// `more_includes`: another include stands beside the filters (--affected), so "only excludes" does not mean "every project", and a
-/// selection that comes out empty is not refused here.
-result<filter_outcome> select_filters(loader& l, change_cache& changes, const std::vector<std::string>& filters, bool more_includes,
-                                      std::vector<std::string>& notices);
+/// `more_includes`: another include stands beside the filters (--affected), so "only excludes" does not mean "every project",
+/// and a selection that comes out empty is not refused here.
+result<filter_outcome> select_filters(loader& l, change_cache& changes, const std::vector<std::string>& filters,
+                                      bool more_includes, std::vector<std::string>& notices);
 
 /// What is reachable over `edges` by one step or more.
 std::vector<bool> reachable(const std::vector<bool>& from, const std::vector<std::vector<std::uint32_t>>& edges);

@@ -17,8 +17,9 @@ namespace vx::workspace {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> k_files = {"pnpm-lock.yaml", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock",   "bun.lock",
-                                                      "bun.lockb",      "pnpm-workspace.yaml", ".yarnrc.yml",       ".npmrc",      "bunfig.toml"};
+constexpr std::array<std::string_view, 10> k_files = {
+    "pnpm-lock.yaml", "package-lock.json",   "npm-shrinkwrap.json", "yarn.lock", "bun.lock",
+    "bun.lockb",      "pnpm-workspace.yaml", ".yarnrc.yml",         ".npmrc",    "bunfig.toml"};
 constexpr std::size_t k_file_max = std::size_t{1} << 30;
 
 /// Adds the file when it is there; links are followed, and a link to nothing is as good as no file.
@@ -44,12 +45,14 @@ result<std::vector<std::string>> bun_patches(std::string_view lock) {
   const auto parsed = json::parse(lock, options);
   if (!parsed) {
     const json::position at = json::locate(lock, parsed.error().offset);
-    return fail(errc::CONFIG, "bun.lock:" + std::to_string(at.line) + ":" + std::to_string(at.column) + " does not parse: " + parsed.error().message);
+    return fail(errc::CONFIG, "bun.lock:" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                                  " does not parse: " + parsed.error().message);
   }
   const json::value* patches = last_member(*parsed, "patchedDependencies");
   if (patches == nullptr || !patches->is_object()) return out;
   for (const json::member& m : patches->as_object()) {
-    if (m.val.is_string() && m.val.as_string().find('\0') == std::string::npos && !m.val.as_string().empty()) out.push_back(m.val.as_string());
+    if (m.val.is_string() && m.val.as_string().find('\0') == std::string::npos && !m.val.as_string().empty())
+      out.push_back(m.val.as_string());
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -96,11 +99,13 @@ result<fingerprint> read_fingerprint(const std::string& root, bool closure) {
 result<std::optional<lockfile::closure>> read_closure(const workspace& ws, const fingerprint& fp) {
   if (!fp.lockfile) return std::optional<lockfile::closure>();
   const auto& [file, text] = *fp.lockfile;
-  const lockfile::read_files_fn read = [&](const std::vector<std::string>& paths) -> result<std::vector<std::optional<std::string>>> {
+  const lockfile::read_files_fn read =
+      [&](const std::vector<std::string>& paths) -> result<std::vector<std::optional<std::string>>> {
     std::vector<std::optional<std::string>> out;
     for (const std::string& path : paths) {
       auto bytes = fs::read_file_at(fs::k_cwd, path::join(ws.root, path), k_file_max);
-      if (!bytes && bytes.error().sys != ENOENT && bytes.error().sys != ENOTDIR) return fail(unreadable(std::move(bytes).error()));
+      if (!bytes && bytes.error().sys != ENOENT && bytes.error().sys != ENOTDIR)
+        return fail(unreadable(std::move(bytes).error()));
       out.push_back(bytes ? std::optional(std::move(*bytes)) : std::nullopt);
     }
     return out;

@@ -45,7 +45,7 @@ bool fill(task_globs::list& l, const json::value& cache, std::string_view dir) {
   l.source = cache.get(l.part)->get(l.name);
   if (l.source == nullptr) return true;
   auto m = glob::matcher::compile(strings_of(l.source));
-  if (!m) return false;   // check_entry refuses what compile refuses; nothing more to say here
+  if (!m) return false;  // check_entry refuses what compile refuses; nothing more to say here
   const bool rebase = std::string_view(l.name) == "files";
   for (const glob::pattern& p : m->positives()) l.positives.push_back(rebase ? glob::rebase(dir, p) : p);
   for (const glob::pattern& p : m->negatives()) l.negatives.push_back(rebase ? glob::rebase(dir, p) : p);
@@ -54,7 +54,8 @@ bool fill(task_globs::list& l, const json::value& cache, std::string_view dir) {
 
 /// Everything `p` selects is deleted before the run: an output covers it and no `!` output reaches into it.
 bool taken_back(const glob::pattern& p, const task_globs::list& out) {
-  const bool covered = std::any_of(out.positives.begin(), out.positives.end(), [&](const glob::pattern& o) { return glob::covers(o, p); });
+  const bool covered =
+      std::any_of(out.positives.begin(), out.positives.end(), [&](const glob::pattern& o) { return glob::covers(o, p); });
   if (!covered) return false;
   return std::none_of(out.negatives.begin(), out.negatives.end(), [&](const glob::pattern& n) { return glob::may_meet(n, p); });
 }
@@ -72,7 +73,8 @@ bool sources_survive(checker& c, const json::value& cache, const task_globs& g, 
           const glob::pattern seen = rebase ? glob::rebase(c.ctx.dir, p) : p;
           if (!taken_back(seen, g.out_files) && !taken_back(seen, g.out_workspace)) return true;
         }
-        return c.refuse(e, show(e) + " is covered by this task's own outputs, which are deleted before it runs: narrow the outputs");
+        return c.refuse(
+            e, show(e) + " is covered by this task's own outputs, which are deleted before it runs: narrow the outputs");
       });
     });
   });
@@ -107,8 +109,8 @@ bool manifests_survive(checker& c, const json::value& cache) {
           return c.each(v->as_array(), [&](const json::value& at) {
             if (i++ != index) return true;
             const std::string back = local ? name : path::join(c.ctx.dir, name);
-            return c.refuse(at, show(at) + " covers the project's " + name + ", which would be deleted before the run: narrow it, or add \"!" +
-                                    back + "\"");
+            return c.refuse(at, show(at) + " covers the project's " + name +
+                                    ", which would be deleted before the run: narrow it, or add \"!" + back + "\"");
           });
         });
       });
@@ -146,7 +148,8 @@ bool is_task_filter(checker& c, const json::value& v, const field&) {
   });
   if (!entries) return false;
   if (!a.empty() && a.front().as_string().starts_with('!')) {
-    return c.refuse(a.front(), "begins with an exclusion, which would leave nothing: begin with `*` or `^*`, not " + show(a.front()));
+    return c.refuse(a.front(),
+                    "begins with an exclusion, which would leave nothing: begin with `*` or `^*`, not " + show(a.front()));
   }
   return true;
 }

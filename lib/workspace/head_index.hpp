@@ -1,5 +1,5 @@
-// Candidate pairs of glob patterns that could meet, without looking at all pairs: a pattern's literal head must begin the other's, and
-// in a crowd of equal heads one literal tail must end the other's. Internal to workspace/.
+// Candidate pairs of glob patterns that could meet, without looking at all pairs: a pattern's literal head must begin the
+// other's, and in a crowd of equal heads one literal tail must end the other's. Internal to workspace/.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace vx::workspace {
 
 struct indexed_pattern {
   const glob::pattern* p = nullptr;
-  std::uint32_t owner = 0;             ///< an index of the caller's choosing
+  std::uint32_t owner = 0;  ///< an index of the caller's choosing
   std::string_view head() const noexcept {
     const std::string_view text = p->text;
     return p->literal ? text : text.substr(0, text.find_first_of("*?", p->prefix.size()));
@@ -51,11 +51,11 @@ class head_group {
       return true;
     }
     const std::string tail = reversed(x.tail());
-    for (std::size_t n = 0; n < tail.size(); ++n) {   // theirs ends ours
+    for (std::size_t n = 0; n < tail.size(); ++n) {  // theirs ends ours
       const auto it = by_tail_.find(std::string_view(tail).substr(0, n));
       if (it != by_tail_.end() && !each(it->second, body)) return false;
     }
-    for (auto it = by_tail_.lower_bound(tail); it != by_tail_.end() && it->first.starts_with(tail); ++it) {   // ours ends theirs
+    for (auto it = by_tail_.lower_bound(tail); it != by_tail_.end() && it->first.starts_with(tail); ++it) {  // ours ends theirs
       if (!each(it->second, body)) return false;
     }
     return true;
@@ -75,8 +75,9 @@ class head_group {
 /// body(a, b) for every candidate pair; false ends the walk, and the call.
 template <class F>
 bool join_patterns(std::vector<indexed_pattern> items, F&& body) {
-  std::stable_sort(items.begin(), items.end(), [](const indexed_pattern& a, const indexed_pattern& b) { return a.head() < b.head(); });
-  std::vector<head_group> open;        // each head begins the next
+  std::stable_sort(items.begin(), items.end(),
+                   [](const indexed_pattern& a, const indexed_pattern& b) { return a.head() < b.head(); });
+  std::vector<head_group> open;  // each head begins the next
   for (const indexed_pattern& x : items) {
     while (!open.empty() && !x.head().starts_with(open.back().head())) open.pop_back();
     for (const head_group& g : open) {

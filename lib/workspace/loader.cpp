@@ -90,7 +90,7 @@ struct loader::impl {
   std::unique_ptr<manifest_store> manifests;
   graph::catalog catalog;
   bool catalog_built = false;
-  std::vector<id> stale;                       ///< projects whose catalog entry must be filled again
+  std::vector<id> stale;  ///< projects whose catalog entry must be filled again
 
   status read_settings() {
     std::vector<std::string> unread;
@@ -108,7 +108,8 @@ struct loader::impl {
     const discovery_input in{ws.root, root_fd.get(), files, ws.settings, *configs, *manifests, ws.package_manager};
     VX_TRY_LET(discovered found, discover(in));
     ws.projects = std::move(found.projects);
-    ws.notices.insert(ws.notices.end(), std::make_move_iterator(found.notices.begin()), std::make_move_iterator(found.notices.end()));
+    ws.notices.insert(ws.notices.end(), std::make_move_iterator(found.notices.begin()),
+                      std::make_move_iterator(found.notices.end()));
     ws.index();
     return link(files.catalogs, found.manifest_stamps);
   }
@@ -144,7 +145,9 @@ struct loader::impl {
     for (const std::string& name : p.config->dependencies) {
       const std::string where = p.config_path + ": `dependencies` ";
       const auto it = ws.by_name.find(name);
-      const std::optional<id> to = name == "//" ? ws.root_project : it == ws.by_name.end() ? std::nullopt : std::optional<id>(it->second);
+      const std::optional<id> to = name == "//"             ? ws.root_project
+                                   : it == ws.by_name.end() ? std::nullopt
+                                                            : std::optional<id>(it->second);
       if (!to) {
         return fail(errc::CONFIG, where + "names \"" + text::escape(name, true) + "\", which is no project" +
                                       text::did_you_mean(name, ws.project_names()));

@@ -25,7 +25,8 @@ std::size_t find_key(std::string_view text, std::size_t from, std::string_view n
       continue;
     }
     while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
-    if (next < text.size() && (text[next] == ':' || (!quoted && (text[next] == ',' || text[next] == '}' || text[next] == '(')))) return at;
+    if (next < text.size() && (text[next] == ':' || (!quoted && (text[next] == ',' || text[next] == '}' || text[next] == '('))))
+      return at;
   }
   return std::string_view::npos;
 }
@@ -65,7 +66,7 @@ std::string frame(std::string_view text, std::uint32_t line, std::uint32_t colum
   if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
   constexpr std::size_t k_widest = 200;
   std::size_t caret = column - 1;
-  if (row.size() > k_widest) {   // a minified file: the part around the caret
+  if (row.size() > k_widest) {  // a minified file: the part around the caret
     const std::size_t cut = std::min(caret > 40 ? caret - 40 : 0, row.size());
     row = row.substr(cut, k_widest);
     caret -= cut;
@@ -73,14 +74,15 @@ std::string frame(std::string_view text, std::uint32_t line, std::uint32_t colum
   std::string out(row);
   out += '\n';
   for (std::size_t i = 0; i < std::min(caret, row.size()); ++i) {
-    if ((static_cast<unsigned char>(row[i]) & 0xC0) == 0x80) continue;   // one column a code point
+    if ((static_cast<unsigned char>(row[i]) & 0xC0) == 0x80) continue;  // one column a code point
     out += row[i] == '\t' ? '\t' : ' ';
   }
   out += '^';
   return out;
 }
 
-std::string details(std::string_view file, std::uint32_t line, std::uint32_t column, std::string_view field, std::string_view text) {
+std::string details(std::string_view file, std::uint32_t line, std::uint32_t column, std::string_view field,
+                    std::string_view text) {
   json::object o;
   o.add("file", file);
   if (line != 0) {
@@ -96,8 +98,8 @@ std::string details(std::string_view file, std::uint32_t line, std::uint32_t col
 
 }  // namespace
 
-failure located_failure(std::string_view file, std::string_view text, std::uint32_t line, std::uint32_t column, std::string_view field,
-                        std::string_view message) {
+failure located_failure(std::string_view file, std::string_view text, std::uint32_t line, std::uint32_t column,
+                        std::string_view field, std::string_view message) {
   failure f;
   f.code = errc::CONFIG;
   f.path = file;

@@ -23,9 +23,12 @@ result<json::value> parse_manifest(std::string_view text, std::string_view file)
   auto parsed = json::parse(text, options);
   if (!parsed) {
     const json::position at = json::locate(text, parsed.error().offset);
-    failure f{errc::CONFIG, 0,
-              std::string(file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + " does not parse: " + parsed.error().message,
-              std::string(file), {}};
+    failure f{errc::CONFIG,
+              0,
+              std::string(file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                  " does not parse: " + parsed.error().message,
+              std::string(file),
+              {}};
     return fail(std::move(f));
   }
   if (!parsed->is_object()) return fail(errc::CONFIG, std::string(file) + " must hold a JSON object");
@@ -44,7 +47,8 @@ const json::value* last_member(const json::value& v, std::string_view name) {
 result<manifest_head> manifest_head_of(const json::value& v, std::string_view file) {
   manifest_head head;
   head.exists = true;
-  if (const json::value* version = last_member(v, "version"); version != nullptr && version->is_string()) head.version = version->as_string();
+  if (const json::value* version = last_member(v, "version"); version != nullptr && version->is_string())
+    head.version = version->as_string();
   const json::value* name = last_member(v, "name");
   if (name == nullptr) return head;
   const std::string where = std::string(file) + ": `name` ";

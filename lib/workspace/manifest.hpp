@@ -42,11 +42,11 @@ struct manifest_head {
 
 /// What every open needs to know of a candidate directory.
 struct dir_facts {
-  bool exists = false;                         ///< a directory, links followed
-  bool via_link = false;                       ///< the last component is a link
-  bool worktree_file = false;                  ///< `.git` is a file: a submodule or a linked worktree
-  std::string config;                          ///< file name of the vx.config.* that is read, "" = none
-  std::vector<std::string> unread;             ///< other spellings beside it
+  bool exists = false;              ///< a directory, links followed
+  bool via_link = false;            ///< the last component is a link
+  bool worktree_file = false;       ///< `.git` is a file: a submodule or a linked worktree
+  std::string config;               ///< file name of the vx.config.* that is read, "" = none
+  std::vector<std::string> unread;  ///< other spellings beside it
 };
 
 /// The failure of a system call on a workspace file, as discovery reports it: FS, or FDS when out of descriptors.
@@ -72,7 +72,7 @@ class manifest_store {
     manifest_head head;
     stamps head_stamps;
     std::optional<failure> error;
-    bool unsearchable = false;                 ///< the error is that the directory may not be searched
+    bool unsearchable = false;  ///< the error is that the directory may not be searched
   };
   std::vector<answer> look_up(const std::vector<std::string>& dirs);
 

@@ -1,13 +1,13 @@
-// Three memos. "manifests-1" holds per package.json and per directory the stamps and what every open needs, and the package graph
-// they yield; "manifest-deps-1" holds the dependency maps, which only a changed workspace asks for.
+// Three memos. "manifests-1" holds per package.json and per directory the stamps and what every open needs, and the package
+// graph they yield; "manifest-deps-1" holds the dependency maps, which only a changed workspace asks for.
 #include <algorithm>
 #include <cerrno>
 #include <deque>
 
 #include "base/clock.hpp"
 #include "base/path.hpp"
-#include "base/threads.hpp"
 #include "base/racy.hpp"
+#include "base/threads.hpp"
 #include "workspace/manifest.hpp"
 
 namespace vx::workspace {
@@ -19,9 +19,7 @@ constexpr std::size_t k_manifest_max = std::size_t{64} << 20;
 constexpr std::string_view k_heads_blob = "manifests-1", k_deps_blob = "manifest-deps-1";
 
 /// `now` was taken before the lstat that yielded `s`.
-bool settled(const stamps& s, std::int64_t now) noexcept {
-  return !fs::is_racy(s.mtime, now) && !fs::is_racy(s.ctime, now);
-}
+bool settled(const stamps& s, std::int64_t now) noexcept { return !fs::is_racy(s.mtime, now) && !fs::is_racy(s.ctime, now); }
 
 void put(byte_writer& w, const stamps& s) {
   w.u64(s.size);
@@ -136,7 +134,7 @@ struct manifest_store::impl {
   int root_fd;
   eval_memo* memo;
 
-  std::string heads_blob, deps_blob;           // alive as long as the views into them
+  std::string heads_blob, deps_blob;  // alive as long as the views into them
   row_index heads, dirs, deps;
   digest128 graph_key;
   std::string_view graph_value;

@@ -61,8 +61,8 @@ bool passes_hidden_store(std::string_view dir) {
 /// One path segment of a pattern.
 struct segment {
   enum class kind : std::uint8_t { literal, star, globstar, wild } what = kind::literal;
-  std::string text;                            ///< literal: the name
-  glob::member_matcher matcher;                ///< wild: asked with "d/<name>", so that a leading '!' is no negation
+  std::string text;              ///< literal: the name
+  glob::member_matcher matcher;  ///< wild: asked with "d/<name>", so that a leading '!' is no negation
 
   bool match(const std::string& name) const {
     if (what == kind::star) return !name.starts_with('.');
@@ -73,7 +73,7 @@ struct segment {
 struct pattern {
   std::vector<segment> segments;
   bool globstar = false;
-  bool below_star = false;                     ///< one wildcard segment, the last, no globstar
+  bool below_star = false;  ///< one wildcard segment, the last, no globstar
 };
 
 result<pattern> parse_pattern(std::string_view text) {
@@ -108,7 +108,7 @@ struct listing {
     bool link;
   };
   std::vector<child> children;
-  bool marker = false;                         ///< holds a package.json or a vx.config.*
+  bool marker = false;  ///< holds a package.json or a vx.config.*
 };
 
 class walk {
@@ -261,7 +261,8 @@ result<member_globs> compile_members(const member_list& list, std::string_view r
     switch (normalize(body, text)) {
       case place::outside:
         if (negated) continue;  // takes out what could not be in
-        return fail(errc::CONFIG, where + "names a member outside the workspace: \"" + raw + "\" does not lie in " + std::string(root));
+        return fail(errc::CONFIG,
+                    where + "names a member outside the workspace: \"" + raw + "\" does not lie in " + std::string(root));
       case place::root:
         (negated ? root_excluded : out.root_listed) = true;
         if (!negated) {
@@ -269,8 +270,7 @@ result<member_globs> compile_members(const member_list& list, std::string_view r
           out.literals.emplace_back();
         }
         continue;
-      case place::inside:
-        break;
+      case place::inside: break;
     }
     if (!negated) {
       out.any = true;

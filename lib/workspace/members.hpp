@@ -20,10 +20,10 @@ struct member_list {
 struct member_globs {
   std::string file, field;
   glob::member_matcher matcher;
-  bool any = false;                            ///< some positive entry, the root included
-  bool root_listed = false;                    ///< "." is an entry and "!." is not
-  std::vector<std::string> literals;           ///< positive entries without wildcards, normalised; "" is the root
-  std::vector<std::string> excluded_trees;     ///< `!` entries without wildcards: not walked
+  bool any = false;                         ///< some positive entry, the root included
+  bool root_listed = false;                 ///< "." is an entry and "!." is not
+  std::vector<std::string> literals;        ///< positive entries without wildcards, normalised; "" is the root
+  std::vector<std::string> excluded_trees;  ///< `!` entries without wildcards: not walked
 
   /// Whether the list means `dir` (root-relative, not the root), whose candidacy rests on the file `marker`.
   bool lists(std::string_view dir, std::string_view marker) const noexcept;
@@ -34,8 +34,8 @@ result<member_globs> compile_members(const member_list& list, std::string_view r
 
 struct candidate {
   std::string dir;
-  bool below_star = false;                     ///< found by `<dir>/*` alone: an unsearchable one is skipped, not refused
-  bool via_link = false;                       ///< a component before the last is, or may be, a symbolic link
+  bool below_star = false;  ///< found by `<dir>/*` alone: an unsearchable one is skipped, not refused
+  bool via_link = false;    ///< a component before the last is, or may be, a symbolic link
 };
 
 /// Directories the positive entries reach, sorted by path, each once. `!` entries are not applied: they need the marker file.

@@ -19,7 +19,7 @@ struct compiled_list {
 /// Outputs of one task, or inputs of tasks that declare the same list in one space.
 struct claim {
   std::uint32_t project = 0;
-  bool workspace = false;              ///< root-relative globs
+  bool workspace = false;  ///< root-relative globs
   const compiled_list* globs = nullptr;
   std::vector<std::uint32_t> nodes;
 };
@@ -28,7 +28,8 @@ using pattern_list = std::vector<glob::pattern>;
 
 class overlap_check {
  public:
-  overlap_check(const workspace& ws, const graph::task_graph& g) : ws_(ws), g_(g), local_outs_(ws.projects.size()), local_ins_(ws.projects.size()) {
+  overlap_check(const workspace& ws, const graph::task_graph& g)
+      : ws_(ws), g_(g), local_outs_(ws.projects.size()), local_ins_(ws.projects.size()) {
     for (std::uint32_t i = 0; i < ws.projects.size(); ++i) by_dir_.emplace(ws.projects[i].dir, i);
     for (std::uint32_t n = 0; n < g.nodes.size(); ++n) collect(n);
   }
@@ -40,13 +41,15 @@ class overlap_check {
   }
 
  private:
-  // --- collecting ---------------------------------------------------------------------------------------------------------------
+  // --- collecting
+  // ---------------------------------------------------------------------------------------------------------------
   const task_config* task_of(std::uint32_t node) const {
     const graph::task_node& n = g_.nodes[node];
     const auto& config = ws_.projects[n.project].config;
-    if (config == nullptr) return nullptr;   // only the implicit build, which owns nothing and is exempt as a reader
+    if (config == nullptr) return nullptr;  // only the implicit build, which owns nothing and is exempt as a reader
     const std::string_view name = std::string_view(n.id).substr(ws_.projects[n.project].name.size() + 1);
-    const auto it = std::lower_bound(config->tasks.begin(), config->tasks.end(), name, [](const task_config& t, std::string_view s) { return t.name < s; });
+    const auto it = std::lower_bound(config->tasks.begin(), config->tasks.end(), name,
+                                     [](const task_config& t, std::string_view s) { return t.name < s; });
     return it != config->tasks.end() && it->name == name ? &*it : nullptr;
   }
 
@@ -79,7 +82,9 @@ class overlap_check {
       if (list.empty()) return;
       if (const compiled_list* globs = compile(list)) put(in_workspace, globs);
     };
-    const auto output = [&](bool in_workspace, const compiled_list* globs) { (in_workspace ? shared_outs_ : local_outs_[project]).push_back(add(node, in_workspace, globs)); };
+    const auto output = [&](bool in_workspace, const compiled_list* globs) {
+      (in_workspace ? shared_outs_ : local_outs_[project]).push_back(add(node, in_workspace, globs));
+    };
     const auto input = [&](bool in_workspace, const compiled_list* globs) {
       // Readers with one list are one claim: what one of them meets, all do.
       auto& list = in_workspace ? shared_ins_ : local_ins_[project];
@@ -98,13 +103,15 @@ class overlap_check {
     take(t->input_workspace_files, true, input);
   }
 
-  // --- spaces -------------------------------------------------------------------------------------------------------------------
+  // --- spaces
+  // -------------------------------------------------------------------------------------------------------------------
   const std::string& dir_of(const claim& c) const { return ws_.projects[c.project].dir; }
   glob::pattern at_root(const claim& c, const glob::pattern& p) const { return c.workspace ? p : glob::rebase(dir_of(c), p); }
 
   /// Some entry of `by` takes all of `p` back. Both claims in one project's space, or both seen from the root.
   bool takes_back(const claim& by, const glob::pattern& p, bool rooted) const {
-    return std::any_of(by.globs->negatives.begin(), by.globs->negatives.end(), [&](const glob::pattern& n) { return glob::covers(rooted ? at_root(by, n) : n, p); });
+    return std::any_of(by.globs->negatives.begin(), by.globs->negatives.end(),
+                       [&](const glob::pattern& n) { return glob::covers(rooted ? at_root(by, n) : n, p); });
   }
 
   /// The deepest project that holds a root-relative path.
@@ -150,7 +157,8 @@ class overlap_check {
     return out;
   }
 
-  // --- one path, one task -------------------------------------------------------------------------------------------------------
+  // --- one path, one task
+  // -------------------------------------------------------------------------------------------------------
   status exclusive() {
     status out;
     const auto same_space = [&](const indexed_pattern& a, const indexed_pattern& b) {
@@ -180,22 +188,29 @@ class overlap_check {
   }
 
   /// `pa` and `pb` are the patterns in a common space, `a_text` and `b_text` as declared.
-  status owners(const claim& a, const glob::pattern& a_text, const glob::pattern& pa, const claim& b, const glob::pattern& b_text, const glob::pattern& pb, bool rooted) {
+  status owners(const claim& a, const glob::pattern& a_text, const glob::pattern& pa, const claim& b,
+                const glob::pattern& b_text, const glob::pattern& pb, bool rooted) {
     const std::uint32_t x = a.nodes.front();
     const std::uint32_t y = b.nodes.front();
     if (x == y || !glob::provably_overlap(pa, pb) || takes_back(a, pb, rooted) || takes_back(b, pa, rooted)) return {};
     const bool ordered = reaches(x, y) || reaches(y, x);
     if (ordered && !ws_.settings.exclusive_outputs && additive_is_possible(a, pa, b, pb, x, y)) return {};
-    std::string message = "outputs \"" + a_text.text + "\" of " + g_.nodes[x].id + " and \"" + b_text.text + "\" of " + g_.nodes[y].id +
+    std::string message = "outputs \"" + a_text.text + "\" of " + g_.nodes[x].id + " and \"" + b_text.text + "\" of " +
+                          g_.nodes[y].id +
                           " hold the same path, so each task would delete files of the other: give each a directory of its own";
-    if (ordered && ws_.settings.exclusive_outputs) message += ", or set rules.exclusiveOutputs to false in the workspace config";
+    if (ordered && ws_.settings.exclusive_outputs)
+      message += ", or set rules.exclusiveOutputs to false in the workspace config";
     return refuse(std::move(message), x, y);
   }
 
-  /// With the rule off a dependant adds to its dependency's outputs; a root-relative glob must then start inside the dependency's project.
-  bool additive_is_possible(const claim& a, const glob::pattern& pa, const claim& b, const glob::pattern& pb, std::uint32_t x, std::uint32_t y) {
+  /// With the rule off a dependant adds to its dependency's outputs; a root-relative glob must then start inside the
+  /// dependency's project.
+  bool additive_is_possible(const claim& a, const glob::pattern& pa, const claim& b, const glob::pattern& pb, std::uint32_t x,
+                            std::uint32_t y) {
     const claim& dependency = reaches(x, y) ? b : a;
-    const auto inside = [&](const claim& c, const glob::pattern& p) { return !c.workspace || path::is_within(p.prefix, dir_of(dependency)); };
+    const auto inside = [&](const claim& c, const glob::pattern& p) {
+      return !c.workspace || path::is_within(p.prefix, dir_of(dependency));
+    };
     return inside(a, pa) && inside(b, pb);
   }
 
@@ -205,7 +220,8 @@ class overlap_check {
     return it->second[to];
   }
 
-  // --- keys known before the run ------------------------------------------------------------------------------------------------
+  // --- keys known before the run
+  // ------------------------------------------------------------------------------------------------
   status upfront() {
     status out;
     const auto same_space = [&](const indexed_pattern& a, const indexed_pattern& b) {
@@ -222,13 +238,15 @@ class overlap_check {
       if (local_outs_[p].size() == 1 && only_own(local_outs_[p].front(), local_ins_[p])) continue;
       if (!join_patterns(items({&local_ins_[p], &local_outs_[p]}), same_space)) return out;
     }
-    if (!shared_ins_.empty() && !shared_outs_.empty() && !join_patterns(items({&shared_ins_, &shared_outs_}), same_space)) return out;
+    if (!shared_ins_.empty() && !shared_outs_.empty() && !join_patterns(items({&shared_ins_, &shared_outs_}), same_space))
+      return out;
     VX_TRY(across(shared_ins_, local_outs_, true));
     return across(shared_outs_, local_ins_, false);
   }
 
   /// Root-relative claims against the project-relative ones they may reach; `shared_reads` says which side reads.
-  status across(const std::vector<std::uint32_t>& shared, const std::vector<std::vector<std::uint32_t>>& local, bool shared_reads) {
+  status across(const std::vector<std::uint32_t>& shared, const std::vector<std::vector<std::uint32_t>>& local,
+                bool shared_reads) {
     status out;
     for (const std::uint32_t c : shared) {
       for (const glob::pattern& p : claims_[c].globs->positives) {
@@ -237,7 +255,8 @@ class overlap_check {
           for (const std::uint32_t other : local[project]) {
             for (const glob::pattern& q : claims_[other].globs->positives) {
               const glob::pattern seen = at_root(claims_[other], q);
-              out = shared_reads ? keyed(claims_[c], p, p, claims_[other], q, seen, true) : keyed(claims_[other], q, seen, claims_[c], p, p, true);
+              out = shared_reads ? keyed(claims_[c], p, p, claims_[other], q, seen, true)
+                                 : keyed(claims_[other], q, seen, claims_[c], p, p, true);
               if (!out) return false;
             }
           }
@@ -263,25 +282,30 @@ class overlap_check {
   }
   bool is_reader(std::uint32_t c) const { return reader_[c]; }
 
-  status keyed(const claim& reader, const glob::pattern& in_text, const glob::pattern& in, const claim& writer, const glob::pattern& out_text, const glob::pattern& made,
-               bool rooted) {
+  status keyed(const claim& reader, const glob::pattern& in_text, const glob::pattern& in, const claim& writer,
+               const glob::pattern& out_text, const glob::pattern& made, bool rooted) {
     const std::uint32_t w = writer.nodes.front();
     const auto other = std::find_if(reader.nodes.begin(), reader.nodes.end(), [&](std::uint32_t n) { return n != w; });
-    if (other == reader.nodes.end()) return {};   // its own outputs are subtracted from its inputs
-    if (!glob::may_meet(in, made) || takes_back(reader, made, rooted) || takes_back(writer, in, rooted) || never_input(made)) return {};
+    if (other == reader.nodes.end()) return {};  // its own outputs are subtracted from its inputs
+    if (!glob::may_meet(in, made) || takes_back(reader, made, rooted) || takes_back(writer, in, rooted) || never_input(made))
+      return {};
     const bool local = !reader.workspace && !writer.workspace;
     std::string back = "!" + (local ? out_text.text : made.text);
     std::string where = reader.workspace ? "workspaceFiles" : "files";
-    if (!reader.workspace && writer.workspace) back = "!" + std::string(path::is_within(made.prefix, dir_of(reader)) && !made.prefix.empty() ? path::relative_to(made.text, dir_of(reader)) : "**");
-    return refuse("input \"" + in_text.text + "\" of " + g_.nodes[*other].id + " can match output \"" + out_text.text + "\" of " + g_.nodes[w].id +
-                      ", so its key would depend on whether that task ran first: add \"" + back + "\" to cache.inputs." + where +
-                      ", or set rules.upfrontKeys to false in the workspace config",
+    if (!reader.workspace && writer.workspace)
+      back = "!" + std::string(path::is_within(made.prefix, dir_of(reader)) && !made.prefix.empty()
+                                   ? path::relative_to(made.text, dir_of(reader))
+                                   : "**");
+    return refuse("input \"" + in_text.text + "\" of " + g_.nodes[*other].id + " can match output \"" + out_text.text +
+                      "\" of " + g_.nodes[w].id + ", so its key would depend on whether that task ran first: add \"" + back +
+                      "\" to cache.inputs." + where + ", or set rules.upfrontKeys to false in the workspace config",
                   *other, w);
   }
 
   /// Outputs that no candidate set ever holds (config.md 12).
   static bool never_input(const glob::pattern& made) {
-    return made.text.ends_with(".tsbuildinfo") || made.text.ends_with(".bun-build") || path::base_name(made.text) == "vx-lock.json";
+    return made.text.ends_with(".tsbuildinfo") || made.text.ends_with(".bun-build") ||
+           path::base_name(made.text) == "vx-lock.json";
   }
 
   status refuse(std::string message, std::uint32_t a, std::uint32_t b) const {
@@ -307,9 +331,9 @@ class overlap_check {
   std::deque<compiled_list> lists_;
   std::unordered_map<std::string, const compiled_list*> compiled_;
   std::unordered_map<std::string_view, std::uint32_t> by_dir_;
-  std::vector<std::pair<std::string, std::uint32_t>> dirs_;   ///< "<dir>/" and project, sorted
+  std::vector<std::pair<std::string, std::uint32_t>> dirs_;  ///< "<dir>/" and project, sorted
   std::vector<claim> claims_;
-  std::vector<std::vector<std::uint32_t>> local_outs_, local_ins_;   ///< claims by project
+  std::vector<std::vector<std::uint32_t>> local_outs_, local_ins_;  ///< claims by project
   std::vector<std::uint32_t> shared_outs_, shared_ins_;
   std::unordered_map<reader_key, std::uint32_t, reader_hash> readers_;
   std::vector<bool> reader_;
@@ -318,6 +342,8 @@ class overlap_check {
 
 }  // namespace
 
-status check_overlaps(const workspace& ws, const graph::task_graph& g, const graph::catalog&) { return overlap_check(ws, g).run(); }
+status check_overlaps(const workspace& ws, const graph::task_graph& g, const graph::catalog&) {
+  return overlap_check(ws, g).run();
+}
 
 }  // namespace vx::workspace

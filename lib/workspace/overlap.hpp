@@ -7,7 +7,8 @@
 
 namespace vx::workspace {
 
-/// rules.exclusiveOutputs and rules.upfrontKeys over the tasks of a graph. The message names both tasks, both globs and the fixes.
+/// rules.exclusiveOutputs and rules.upfrontKeys over the tasks of a graph. The message names both tasks, both globs and the
+/// fixes.
 status check_overlaps(const workspace& ws, const graph::task_graph& g, const graph::catalog& c);
 
 }  // namespace vx::workspace

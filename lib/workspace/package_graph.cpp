@@ -151,7 +151,8 @@ package_edges link_packages(std::span<const package> packages, const catalog_map
     for (const auto& [key, spec] : field(*deps, dep_kind::peer)) {
       const auto to = link.named(key);
       if (!to || *to == from) continue;
-      const bool installed = names(field(*deps, dep_kind::plain), key) || names(field(*deps, dep_kind::dev), key) || names(optional, key);
+      const bool installed =
+          names(field(*deps, dep_kind::plain), key) || names(field(*deps, dep_kind::dev), key) || names(optional, key);
       if (!installed) peers.emplace_back(from, *to);
     }
     std::sort(peers.begin() + static_cast<std::ptrdiff_t>(first), peers.end());

@@ -14,9 +14,9 @@
 namespace vx::workspace {
 
 struct package {
-  std::string_view name, version, dir;         ///< dir is root-relative
-  bool linked = false;                         ///< may be the target of name-and-range specs
-  const dep_maps* deps = nullptr;              ///< null: no manifest
+  std::string_view name, version, dir;  ///< dir is root-relative
+  bool linked = false;                  ///< may be the target of name-and-range specs
+  const dep_maps* deps = nullptr;       ///< null: no manifest
 };
 
 struct package_edges {
@@ -26,8 +26,8 @@ struct package_edges {
 /// `root` is the absolute root, for absolute path specs. Near-linear in packages and entries.
 package_edges link_packages(std::span<const package> packages, const catalog_map& catalogs, std::string_view root);
 
-/// Splits candidate edges (in order of trial) into those that close no cycle over `order` and those that do; accepted ones are added
-/// to `order` (unsorted). Returns one flag per candidate.
+/// Splits candidate edges (in order of trial) into those that close no cycle over `order` and those that do; accepted ones are
+/// added to `order` (unsorted). Returns one flag per candidate.
 std::vector<bool> add_acyclic(std::vector<std::vector<std::uint32_t>>& order,
                               std::span<const std::pair<std::uint32_t, std::uint32_t>> candidates);
 

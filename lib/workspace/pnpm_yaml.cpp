@@ -21,7 +21,8 @@ const node* member(const document& doc, const node& map, std::string_view key) {
 }
 
 bool is_null(const node& n) {
-  return n.what == node::kind::scalar && n.plain && (n.text.empty() || n.text == "~" || n.text == "null" || n.text == "Null" || n.text == "NULL");
+  return n.what == node::kind::scalar && n.plain &&
+         (n.text.empty() || n.text == "~" || n.text == "null" || n.text == "Null" || n.text == "NULL");
 }
 
 /// Whether a plain scalar means a boolean, a number or nothing rather than text.

@@ -11,7 +11,8 @@ namespace {
 
 bool has_nul(std::string_view s) noexcept { return s.find('\0') != std::string_view::npos; }
 
-// --- exec ------------------------------------------------------------------------------------------------------------------------
+// --- exec
+// ------------------------------------------------------------------------------------------------------------------------
 
 bool is_command(checker& c, const json::value& v, const field&) {
   if (!v.is_string()) return c.must(v, "must be a string that `sh -c` runs; join several commands with &&");
@@ -20,7 +21,9 @@ bool is_command(checker& c, const json::value& v, const field&) {
   return true;
 }
 
-bool is_retries(checker& c, const json::value& v, const field& f) { return integral(v, 0, 2147483647).has_value() || c.must(v, f.must); }
+bool is_retries(checker& c, const json::value& v, const field& f) {
+  return integral(v, 0, 2147483647).has_value() || c.must(v, f.must);
+}
 
 bool is_remote(checker& c, const json::value& v, const field& f) {
   return v.is_bool() || (v.is_string() && v.as_string() == "only") || c.must(v, f.must);
@@ -29,7 +32,8 @@ bool is_remote(checker& c, const json::value& v, const field& f) {
 bool is_ready_pattern(checker& c, const json::value& v, const field& f) {
   if (!v.is_string()) return c.must(v, f.must);
   const std::string fault = exec::check_ready_pattern(v.as_string());
-  return fault.empty() || c.refuse(v, "must be a regular expression that vx can match in linear time: " + fault + " in " + show(v));
+  return fault.empty() ||
+         c.refuse(v, "must be a regular expression that vx can match in linear time: " + fault + " in " + show(v));
 }
 
 bool is_define(checker& c, const json::value& v, const field& f) {
@@ -55,7 +59,8 @@ constexpr field k_env_fields[] = {
 constexpr level k_env_level{"env", "must be an object { passThrough, define, secret }", k_env_fields};
 
 constexpr field k_persistent_fields[] = {{"readyWhen", is_ready_pattern, "must be a string with a regular expression"}};
-constexpr level k_persistent_level{"persistent", "must be an object { readyWhen? }: write `{}` for ready at spawn", k_persistent_fields};
+constexpr level k_persistent_level{"persistent", "must be an object { readyWhen? }: write `{}` for ready at spawn",
+                                   k_persistent_fields};
 
 bool exec_rules(checker& c, const json::value& v) {
   if (v.get("command") == nullptr) return c.missing("command", "is required in `exec`");
@@ -67,7 +72,8 @@ bool exec_rules(checker& c, const json::value& v) {
     const json::value* p = v.get("persistent");
     if (p != nullptr && p->get("readyWhen") != nullptr) {
       return c.inside("persistent", [&] {
-        return c.refuse_member(*p, "readyWhen", "cannot go with `exec.interactive`: output that goes to the terminal is not read");
+        return c.refuse_member(*p, "readyWhen",
+                               "cannot go with `exec.interactive`: output that goes to the terminal is not read");
       });
     }
   }
@@ -98,7 +104,8 @@ constexpr pointer k_exec_pointers[] = {
 };
 constexpr level k_exec_level{"exec", "must be an object with a `command` string", k_exec_fields, k_exec_pointers, exec_rules};
 
-// --- cache -----------------------------------------------------------------------------------------------------------------------
+// --- cache
+// -----------------------------------------------------------------------------------------------------------------------
 
 bool is_commands(checker& c, const json::value& v, const field& f) {
   if (!v.is_array()) return c.must(v, f.must);
@@ -114,10 +121,8 @@ bool files_required(checker& c, const json::value& v) {
 }
 
 constexpr pointer k_list_pointers[] = {
-    {"globs", "write them as `files`"},
-    {"include", "write them as `files`"},
-    {"patterns", "write them as `files`"},
-    {"exclude", "write a `!` entry in `files`"},
+    {"globs", "write them as `files`"},         {"include", "write them as `files`"},
+    {"patterns", "write them as `files`"},      {"exclude", "write a `!` entry in `files`"},
     {"ignore", "write a `!` entry in `files`"},
 };
 constexpr field k_inputs_fields[] = {
@@ -128,12 +133,14 @@ constexpr field k_inputs_fields[] = {
     {"workspaceRuntime", is_commands, "must be an array of commands"},
     {"tasks", is_task_filter},
 };
-constexpr level k_inputs_level{"inputs", "must be an object: write `{ files: [...] }`", k_inputs_fields, k_list_pointers, files_required};
+constexpr level k_inputs_level{"inputs", "must be an object: write `{ files: [...] }`", k_inputs_fields, k_list_pointers,
+                               files_required};
 constexpr field k_outputs_fields[] = {
     {"files", is_output_globs},
     {"workspaceFiles", is_output_globs},
 };
-constexpr level k_outputs_level{"outputs", "must be an object: write `{ files: [...] }`", k_outputs_fields, k_list_pointers, files_required};
+constexpr level k_outputs_level{"outputs", "must be an object: write `{ files: [...] }`", k_outputs_fields, k_list_pointers,
+                                files_required};
 
 bool cache_rules(checker& c, const json::value& v) {
   for (const char* part : {"inputs", "outputs"}) {
@@ -155,10 +162,11 @@ constexpr pointer k_cache_pointers[] = {
     {"dependencies", "tasks that come first are `dependsOn`; which of them are keyed is `cache.inputs.tasks`"},
     {"enabled", "a task without `cache` is never cached"},
 };
-constexpr level k_cache_level{"cache", "must be an object { inputs, outputs }: leave `cache` out to run every time", k_cache_fields, k_cache_pointers,
-                          cache_rules};
+constexpr level k_cache_level{"cache", "must be an object { inputs, outputs }: leave `cache` out to run every time",
+                              k_cache_fields, k_cache_pointers, cache_rules};
 
-// --- task ------------------------------------------------------------------------------------------------------------------------
+// --- task
+// ------------------------------------------------------------------------------------------------------------------------
 
 bool is_depends_on(checker& c, const json::value& v, const field& f) {
   if (!v.is_array()) return c.must(v, f.must);
@@ -171,9 +179,8 @@ bool group_writes_nothing(checker& c, const json::value& task) {
     const json::value* v = outputs->get(list);
     if (v == nullptr || v->as_array().empty()) continue;
     return c.inside("cache", [&] {
-      return c.inside("outputs", [&] {
-        return c.refuse_member(*outputs, list, "must be empty: a task without exec writes nothing");
-      });
+      return c.inside("outputs",
+                      [&] { return c.refuse_member(*outputs, list, "must be empty: a task without exec writes nothing"); });
     });
   }
   return true;
@@ -214,7 +221,8 @@ bool task_rules(checker& c, const json::value& task) {
 constexpr field k_task_fields[] = {
     {"description", is_text},
     {"exec", is_nested, {}, &k_exec_level},
-    {"dependsOn", is_depends_on, "must be an array of strings: \"task\", \"^task\", \"project#task\", \"//#task\", \"task.*\" or \"^task.*\""},
+    {"dependsOn", is_depends_on,
+     "must be an array of strings: \"task\", \"^task\", \"project#task\", \"//#task\", \"task.*\" or \"^task.*\""},
     {"cache", is_nested, {}, &k_cache_level},
 };
 constexpr pointer k_task_pointers[] = {
@@ -241,7 +249,8 @@ constexpr pointer k_task_pointers[] = {
 };
 constexpr level k_task_level{"task", "must be an object", k_task_fields, k_task_pointers, task_rules};
 
-// --- project ---------------------------------------------------------------------------------------------------------------------
+// --- project
+// ---------------------------------------------------------------------------------------------------------------------
 
 bool is_tasks(checker& c, const json::value& v, const field& f) {
   if (!v.is_object()) return c.must(v, f.must);
@@ -293,7 +302,9 @@ bool is_own_name(checker& c, const json::value& v, const field& f) {
 
 bool is_dependencies(checker& c, const json::value& v, const field& f) {
   if (!v.is_array()) return c.must(v, f.must);
-  return c.each(v.as_array(), [&](const json::value& e) { return (e.is_string() && !e.as_string().empty()) || c.must(e, "must be the name of a project"); });
+  return c.each(v.as_array(), [&](const json::value& e) {
+    return (e.is_string() && !e.as_string().empty()) || c.must(e, "must be the name of a project");
+  });
 }
 
 bool project_rules(checker& c, const json::value& v) {
@@ -336,7 +347,8 @@ constexpr pointer k_project_pointers[] = {
 
 }  // namespace
 
-constinit const level k_project_level{"the project config", "must be an object", k_project_fields, k_project_pointers, project_rules};
+constinit const level k_project_level{"the project config", "must be an object", k_project_fields, k_project_pointers,
+                                      project_rules};
 
 std::string task_name_fault(std::string_view name) {
   if (name.empty()) return "is empty";
@@ -344,7 +356,8 @@ std::string task_name_fault(std::string_view name) {
   if (name.find('#') != std::string_view::npos) return "contains `#`, which parts project and task";
   if (name.find('*') != std::string_view::npos) return "contains `*`, which makes a pattern";
   if (has_nul(name)) return "contains a NUL byte";
-  if (name.front() == '^' || name.front() == '!') return std::string("begins with `") + name.front() + "`, which has a meaning in `dependsOn`";
+  if (name.front() == '^' || name.front() == '!')
+    return std::string("begins with `") + name.front() + "`, which has a meaning in `dependsOn`";
   return {};
 }
 

@@ -1,4 +1,5 @@
-// From validated JSON to task_config, project_config and workspace_config. Nothing here refuses: the schema has looked at everything.
+// From validated JSON to task_config, project_config and workspace_config. Nothing here refuses: the schema has looked at
+// everything.
 #include <algorithm>
 #include <cctype>
 
@@ -28,13 +29,17 @@ void read_count(const json::value* v, std::optional<std::uint32_t>& out) {
 
 bool read_flag(const json::value* v, bool otherwise) { return v == nullptr ? otherwise : v->as_bool(); }
 
-void read_stability(const json::value* v, std::optional<stability_strategy>& strategy, std::optional<stability_severity>& severity) {
+void read_stability(const json::value* v, std::optional<stability_strategy>& strategy,
+                    std::optional<stability_severity>& severity) {
   if (v == nullptr) return;
   if (const json::value* s = v->get("strategy")) {
     const std::string& word = s->as_string();
-    strategy = word == "mutable" ? stability_strategy::mutable_ : word == "unchecked" ? stability_strategy::unchecked : stability_strategy::immutable;
+    strategy = word == "mutable"     ? stability_strategy::mutable_
+               : word == "unchecked" ? stability_strategy::unchecked
+                                     : stability_strategy::immutable;
   }
-  if (const json::value* s = v->get("severity")) severity = s->as_string() == "error" ? stability_severity::error : stability_severity::warn;
+  if (const json::value* s = v->get("severity"))
+    severity = s->as_string() == "error" ? stability_severity::error : stability_severity::warn;
 }
 
 void read_exec(const json::value& exec, task_config& t) {
@@ -124,7 +129,8 @@ std::string canonical_task(const json::value& task) {
 
 task_config implicit_build() {
   // Written as a config would write it, so that its digest follows the same rule as every other.
-  static constexpr std::string_view k_text = R"({"cache":{"inputs":{"files":["**"]},"outputs":{"files":[]}},"dependsOn":["^build"]})";
+  static constexpr std::string_view k_text =
+      R"({"cache":{"inputs":{"files":["**"]},"outputs":{"files":[]}},"dependsOn":["^build"]})";
   task_config t;
   t.name = "build";
   t.depends_on = {"^build"};
@@ -135,7 +141,8 @@ task_config implicit_build() {
   return t;
 }
 
-result<project_config> validate_project(const json::value& v, std::string_view file, std::string_view text, bool has_package_name) {
+result<project_config> validate_project(const json::value& v, std::string_view file, std::string_view text,
+                                        bool has_package_name) {
   schema::checker c({file, path::parent(file), has_package_name, {}});
   if (!c.object(v, schema::k_project_level)) return fail(schema::to_failure(*c.refused(), file, text));
   project_config p;

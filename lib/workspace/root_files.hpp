@@ -13,9 +13,9 @@ namespace vx::workspace {
 
 struct root_files {
   bool has_pnpm = false;
-  std::optional<json::value> manifest;         ///< the root package.json
-  std::optional<member_list> members;          ///< the explicit list that decides; absent: none does
-  catalog_map catalogs;                        ///< pnpm's, then those of the root package.json
+  std::optional<json::value> manifest;  ///< the root package.json
+  std::optional<member_list> members;   ///< the explicit list that decides; absent: none does
+  catalog_map catalogs;                 ///< pnpm's, then those of the root package.json
 };
 
 /// `dir` is absolute. Absent files are fine. Refused: what does not parse or has the wrong shape, by file and field.

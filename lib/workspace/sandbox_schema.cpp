@@ -61,7 +61,9 @@ bool is_sockets(checker& c, const json::value& v, const field& f) { return (v.is
 bool is_ports(checker& c, const json::value& v, const field& f) {
   if (v.is_bool()) return true;
   if (!v.is_array()) return c.must(v, f.must);
-  return c.each(v.as_array(), [&](const json::value& e) { return integral(e, 1, 65535).has_value() || c.must(e, "must be a port from 1 to 65535"); });
+  return c.each(v.as_array(), [&](const json::value& e) {
+    return integral(e, 1, 65535).has_value() || c.must(e, "must be a port from 1 to 65535");
+  });
 }
 
 constexpr std::string_view k_paths = "must be an array of paths or globs";
@@ -88,10 +90,8 @@ constexpr field k_ignore_fields[] = {
 };
 constexpr level k_ignore_level{"ignore", "must be an object { read, write, systemInfo, network }", k_ignore_fields};
 constexpr field k_sandbox_fields[] = {
-    {"allow", is_nested, {}, &k_allow_level},
-    {"deny", is_nested, {}, &k_deny_level},
-    {"ignore", is_nested, {}, &k_ignore_level},
-    {"weakerWhenNested", is_flag},
+    {"allow", is_nested, {}, &k_allow_level},   {"deny", is_nested, {}, &k_deny_level},
+    {"ignore", is_nested, {}, &k_ignore_level}, {"weakerWhenNested", is_flag},
     {"weakerNetworkIsolation", is_flag},
 };
 

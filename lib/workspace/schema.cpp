@@ -11,8 +11,8 @@ namespace {
 bool is_word(std::string_view s) noexcept {
   if (s.empty()) return false;
   return std::all_of(s.begin(), s.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == ':' || c == '-' ||
-           c == '/' || c == '@' || c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == ':' ||
+           c == '-' || c == '/' || c == '@' || c >= 0x80;
   });
 }
 
@@ -42,7 +42,7 @@ std::string show(const json::value& v) {
   constexpr std::size_t k_shown = 60;
   if (out.size() > k_shown) {
     std::size_t cut = k_shown;
-    while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0) == 0x80) --cut;   // not inside a code point
+    while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0) == 0x80) --cut;  // not inside a code point
     out.resize(cut);
     out += "...";
   }

@@ -36,7 +36,7 @@ std::string typed(const std::string& pair) {
 struct word {
   std::string raw, project, task;
   bool anchored = false;
-  id at = 0;                                   ///< anchored: the project
+  id at = 0;  ///< anchored: the project
 };
 
 class selector {
@@ -70,7 +70,8 @@ class selector {
         w.anchored = true;
         w.project = raw.substr(0, hash);
         w.task = raw.substr(hash + 1);
-        if (w.project.empty() || w.task.empty()) return fail(errc::USAGE, quoted(raw) + " names half a task; write pkg#task or //#task");
+        if (w.project.empty() || w.task.empty())
+          return fail(errc::USAGE, quoted(raw) + " names half a task; write pkg#task or //#task");
         VX_TRY_LET(w.at, project_named(w.project, raw));
       }
       words_.push_back(std::move(w));
@@ -87,7 +88,9 @@ class selector {
       const auto slash = full.find('/');
       if (full.starts_with('@') && slash != std::string::npos && full.substr(slash + 1) == name) scoped.push_back(full);
     }
-    if (!scoped.empty()) return fail(errc::AMBIGUOUS, quoted(raw) + ": several projects end in " + quoted(name) + ": " + text::list_some(scoped, 8));
+    if (!scoped.empty())
+      return fail(errc::AMBIGUOUS,
+                  quoted(raw) + ": several projects end in " + quoted(name) + ": " + text::list_some(scoped, 8));
     std::string hint = text::did_you_mean(name, names);
     if (hint.empty() && !names.empty()) hint = "; there are " + text::list_some(names, 12);
     return fail(errc::UNKNOWN_PROJECT, quoted(raw) + ": no project is called " + quoted(name) + hint);
@@ -114,9 +117,10 @@ class selector {
       if (here) {
         in_[*here] = true;
       } else if (!words_.empty()) {
-        return fail(errc::USAGE, text::escape(request_.cwd, true) +
-                                     " lies in no project: pass `--all` or `--filter`, or cd into a project, to say where to run " +
-                                     quoted(first_bare()));
+        return fail(errc::USAGE,
+                    text::escape(request_.cwd, true) +
+                        " lies in no project: pass `--all` or `--filter`, or cd into a project, to say where to run " +
+                        quoted(first_bare()));
       }
     }
     if (excluded_.empty()) excluded_.assign(n, false);
@@ -167,8 +171,10 @@ class selector {
       const project& p = ws_.projects[w.at];
       const auto names = declared({w.at});
       std::string hint = text::did_you_mean(w.task, names);
-      if (hint.empty()) hint = names.empty() ? "; it declares none" + no_config_hint() : "; it declares " + text::list_some(names, 12);
-      return fail(errc::UNKNOWN_TASK, quoted(w.raw) + ": " + text::escape(p.name, true) + " declares no task " + quoted(w.task) + hint);
+      if (hint.empty())
+        hint = names.empty() ? "; it declares none" + no_config_hint() : "; it declares " + text::list_some(names, 12);
+      return fail(errc::UNKNOWN_TASK,
+                  quoted(w.raw) + ": " + text::escape(p.name, true) + " declares no task " + quoted(w.task) + hint);
     }
     return {};
   }
@@ -216,8 +222,9 @@ class selector {
     if (by_diff_ && !elsewhere.empty()) return {};
     if (!elsewhere.empty()) {
       const std::string where = out_.broad ? "no selected project declares the task " : "the current project declares no task ";
-      return fail(errc::UNKNOWN_TASK, where + quoted(w.task) + "; outside the selection it is declared by " + text::list_some(elsewhere, 8) +
-                                          ": pass --filter " + text::shell_quote(elsewhere.front()) + ", or --all");
+      return fail(errc::UNKNOWN_TASK, where + quoted(w.task) + "; outside the selection it is declared by " +
+                                          text::list_some(elsewhere, 8) + ": pass --filter " +
+                                          text::shell_quote(elsewhere.front()) + ", or --all");
     }
     return unknown(w);
   }
@@ -237,7 +244,8 @@ class selector {
   }
 
   std::string no_config_hint() const {
-    const bool any = std::any_of(ws_.projects.begin(), ws_.projects.end(), [](const project& p) { return !p.config_path.empty(); });
+    const bool any =
+        std::any_of(ws_.projects.begin(), ws_.projects.end(), [](const project& p) { return !p.config_path.empty(); });
     return any ? "" : "; no project has a vx.config yet: run `vx init`";
   }
 
@@ -302,7 +310,8 @@ class selector {
 
   std::string nothing_note() const {
     std::string note = "nothing affected since " + text::escape(since_, true);
-    if (since_ == "HEAD") note += ": HEAD is the base, so only uncommitted changes count; try --affected=HEAD~1 or --affected=origin/main";
+    if (since_ == "HEAD")
+      note += ": HEAD is the base, so only uncommitted changes count; try --affected=HEAD~1 or --affected=origin/main";
     return note;
   }
 
@@ -312,7 +321,7 @@ class selector {
   change_cache changes_;
   selection out_;
   std::vector<word> words_;
-  std::vector<bool> in_, excluded_;            ///< projects the filters or --all chose; projects they took out
+  std::vector<bool> in_, excluded_;  ///< projects the filters or --all chose; projects they took out
   bool by_diff_ = false;
   std::string base_, since_;
   const change_set* affected_ = nullptr;
@@ -321,7 +330,9 @@ class selector {
 
 }  // namespace
 
-result<selection> select(loader& l, const environment& env, const selection_request& request) { return selector(l, env, request).run(); }
+result<selection> select(loader& l, const environment& env, const selection_request& request) {
+  return selector(l, env, request).run();
+}
 
 result<std::vector<std::uint32_t>> filter_projects(loader& l, const environment& env, const std::vector<std::string>& filters,
                                                    std::vector<std::string>& notices) {

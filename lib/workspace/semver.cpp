@@ -40,8 +40,8 @@ bool parse_identifiers(std::string_view text, std::vector<std::string>& out) {
 /// A version whose trailing parts may be missing or wildcards: "1", "1.x", "*".
 struct partial {
   std::array<std::uint64_t, 3> number{};
-  int given = 0;                               ///< leading parts that are numbers, 0 to 3
-  bool after_wildcard = false;                 ///< "1.x.2": only ^, ~ and hyphen ranges take it
+  int given = 0;                ///< leading parts that are numbers, 0 to 3
+  bool after_wildcard = false;  ///< "1.x.2": only ^, ~ and hyphen ranges take it
   std::vector<std::string> pre;
   version floor() const { return {number, given == 3 ? pre : std::vector<std::string>{}}; }
 };
@@ -84,8 +84,8 @@ std::optional<partial> parse_partial(std::string_view text) {
   return p;
 }
 
-/// The lowest version of the next block: part `at` raised by one, the rest zero, as the pre-release "-0" so that no pre-release of
-/// the bound itself slips under it.
+/// The lowest version of the next block: part `at` raised by one, the rest zero, as the pre-release "-0" so that no pre-release
+/// of the bound itself slips under it.
 version block_end(const partial& p, int at) {
   version v;
   for (int i = 0; i < at; ++i) v.number[static_cast<std::size_t>(i)] = p.number[static_cast<std::size_t>(i)];

@@ -13,7 +13,7 @@ namespace vx::workspace::semver {
 /// A parsed version; build metadata is dropped, a leading 'v' or '=' tolerated.
 struct version {
   std::array<std::uint64_t, 3> number{};
-  std::vector<std::string> pre;                ///< pre-release identifiers, empty for a release
+  std::vector<std::string> pre;  ///< pre-release identifiers, empty for a release
 };
 std::optional<version> parse_version(std::string_view text);
 /// Negative, zero or positive; a pre-release sorts before its release.

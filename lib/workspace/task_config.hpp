@@ -19,7 +19,7 @@ struct task_config {
   std::string name;
   std::optional<std::string> description;
 
-  bool has_exec = false;                       ///< false: a group
+  bool has_exec = false;  ///< false: a group
   std::string command;
   std::optional<std::uint32_t> timeout_ms;
   std::optional<std::uint32_t> retries;
@@ -34,14 +34,14 @@ struct task_config {
 
   bool has_cache = false;
   std::vector<std::string> input_files, input_workspace_files, input_env, input_runtime, input_workspace_runtime;
-  std::optional<std::vector<std::string>> input_tasks;         ///< nullopt: all
+  std::optional<std::vector<std::string>> input_tasks;  ///< nullopt: all
   std::vector<std::string> output_files, output_workspace_files;
   bool portable = false;
   std::optional<stability_strategy> strategy;
   std::optional<stability_severity> severity;
 
-  bool implicit = false;                       ///< the implicit `build` (graph.md 6)
-  digest128 digest;                            ///< XXH3-128 of the canonical task object minus exec.remote, cache.inputStability
+  bool implicit = false;  ///< the implicit `build` (graph.md 6)
+  digest128 digest;       ///< XXH3-128 of the canonical task object minus exec.remote, cache.inputStability
 
   bool is_group() const noexcept { return !has_exec; }
   bool keyed_group() const noexcept { return !has_exec && has_cache; }
@@ -49,25 +49,25 @@ struct task_config {
 };
 
 struct project_config {
-  std::string path;                            ///< root-relative config file, "" = none
+  std::string path;  ///< root-relative config file, "" = none
   std::optional<std::string> name;
   std::vector<std::string> tags, dependencies;
-  std::vector<task_config> tasks;              ///< sorted by name, without the implicit build
-  std::string json;                            ///< canonical text of the whole validated config
-  std::vector<std::string> reads;              ///< root-relative files and absent paths the evaluation consulted (config reads)
-  std::vector<std::string> volatile_reasons;   ///< why it is evaluated on every run; empty = cacheable
+  std::vector<task_config> tasks;             ///< sorted by name, without the implicit build
+  std::string json;                           ///< canonical text of the whole validated config
+  std::vector<std::string> reads;             ///< root-relative files and absent paths the evaluation consulted (config reads)
+  std::vector<std::string> volatile_reasons;  ///< why it is evaluated on every run; empty = cacheable
 };
 
 /// The implicit build of a project that declares none: keyed group, dependsOn ^build, inputs ["**"], no outputs.
 task_config implicit_build();
 
 struct workspace_config {
-  std::string path;                            ///< root-relative, "" = none
+  std::string path;  ///< root-relative, "" = none
   std::vector<std::string> projects;
   std::optional<std::uint32_t> concurrency, timeout_ms;
   std::optional<std::string> cache_dir;
   struct retention {
-    std::optional<std::uint64_t> older_than_ms = std::uint64_t{30} * 24 * 3600 * 1000;   ///< nullopt: off
+    std::optional<std::uint64_t> older_than_ms = std::uint64_t{30} * 24 * 3600 * 1000;  ///< nullopt: off
     std::optional<std::uint64_t> max_bytes = std::uint64_t{10} << 30;
   } cache_retention;
   std::optional<std::string> affected_base, cache_scope;

@@ -12,7 +12,8 @@ namespace {
 /// Ancestors before descendants: '/' sorts before every other byte, so that `foo/nested` comes before `foo-utils`.
 bool tree_less(std::string_view a, std::string_view b) noexcept {
   const auto rank = [](char c) { return c == '/' ? -1 : static_cast<int>(static_cast<unsigned char>(c)); };
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return rank(x) < rank(y); });
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                      [&](char x, char y) { return rank(x) < rank(y); });
 }
 
 /// Looks a path and its ancestors up in a directory index.
@@ -45,7 +46,8 @@ void workspace::index() {
 
   std::vector<std::uint32_t> by_tree(n);
   for (std::uint32_t i = 0; i < n; ++i) by_tree[i] = i;
-  std::sort(by_tree.begin(), by_tree.end(), [&](std::uint32_t a, std::uint32_t b) { return tree_less(projects[a].dir, projects[b].dir); });
+  std::sort(by_tree.begin(), by_tree.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return tree_less(projects[a].dir, projects[b].dir); });
   std::vector<std::vector<std::string>> below(n);
   std::vector<std::uint32_t> above;  // the chain of projects that hold the current one
   for (const std::uint32_t i : by_tree) {
@@ -121,7 +123,8 @@ const task_config* workspace::find_task(std::uint32_t index, std::string_view ta
   if (!p.loaded || p.config_failure) return nullptr;
   if (p.config != nullptr) {
     const auto& tasks = p.config->tasks;
-    const auto it = std::lower_bound(tasks.begin(), tasks.end(), task, [](const task_config& t, std::string_view n) { return t.name < n; });
+    const auto it =
+        std::lower_bound(tasks.begin(), tasks.end(), task, [](const task_config& t, std::string_view n) { return t.name < n; });
     if (it != tasks.end() && it->name == task) return &*it;
   }
   return task == "build" ? &implicit_build_ : nullptr;

@@ -1,5 +1,5 @@
-// The workspace as a value: root, projects, package graph, fingerprint (config.md 2, 3, 4). Built once, then only read, except that
-// load_* fills in configs.
+// The workspace as a value: root, projects, package graph, fingerprint (config.md 2, 3, 4). Built once, then only read, except
+// that load_* fills in configs.
 #pragma once
 
 #include <cstdint>
@@ -25,38 +25,38 @@ struct closure;
 
 struct project {
   std::string name;
-  std::string dir;                             ///< root-relative, "" for the root project
+  std::string dir;  ///< root-relative, "" for the root project
   bool has_manifest = false;
   bool has_package_name = false;
-  bool linked_member = false;                  ///< a package manager member (a link target of name-and-range specs)
+  bool linked_member = false;  ///< a package manager member (a link target of name-and-range specs)
   std::string version;
-  std::string real_dir;                        ///< absolute real directory when `dir` passes a link, else ""
-  std::string config_path;                     ///< root-relative, "" = none
-  std::shared_ptr<const project_config> config;///< null: none, or not loaded yet
-  bool loaded = false;                         ///< config read, or there is none
-  std::optional<failure> config_failure;       ///< its config does not load
+  std::string real_dir;                          ///< absolute real directory when `dir` passes a link, else ""
+  std::string config_path;                       ///< root-relative, "" = none
+  std::shared_ptr<const project_config> config;  ///< null: none, or not loaded yet
+  bool loaded = false;                           ///< config read, or there is none
+  std::optional<failure> config_failure;         ///< its config does not load
 };
 
 /// Root files of config.md 4 that exist: name and bytes, in their order.
 struct fingerprint {
   digest128 digest;
   std::vector<std::pair<std::string, std::string>> files;
-  std::int64_t read_ns = 0;                    ///< wall clock at the read, for the watch (keys.md 17.4)
-  std::optional<std::pair<std::string, std::string>> lockfile;   ///< with closure keys: the claimed one, in neither of the above
+  std::int64_t read_ns = 0;                                     ///< wall clock at the read, for the watch (keys.md 17.4)
+  std::optional<std::pair<std::string, std::string>> lockfile;  ///< with closure keys: the claimed one, in neither of the above
   bool same_as(const fingerprint& o) const { return digest == o.digest && lockfile == o.lockfile; }
 };
 
 class workspace {
  public:
-  std::string root;                            ///< absolute, real path
+  std::string root;  ///< absolute, real path
   workspace_config settings;
-  std::string package_manager;                 ///< pnpm, npm, yarn, bun, or "" when none
-  std::vector<project> projects;               ///< sorted by name; the index is the project id
+  std::string package_manager;    ///< pnpm, npm, yarn, bun, or "" when none
+  std::vector<project> projects;  ///< sorted by name; the index is the project id
   std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> by_name;
   std::optional<std::uint32_t> root_project;
-  std::vector<std::vector<std::uint32_t>> order;   ///< ORDER adjacency, sorted (manifests; config `dependencies` join as loaded)
-  std::vector<std::vector<std::uint32_t>> reach;   ///< REACH adjacency (complete only after load_all)
-  std::vector<std::string> notices;            ///< reported lines
+  std::vector<std::vector<std::uint32_t>> order;  ///< ORDER adjacency, sorted (manifests; config `dependencies` join as loaded)
+  std::vector<std::vector<std::uint32_t>> reach;  ///< REACH adjacency (complete only after load_all)
+  std::vector<std::string> notices;               ///< reported lines
 
   /// Deepest project directory that holds the root-relative `path`.
   std::optional<std::uint32_t> owner_of(std::string_view path) const;
@@ -66,7 +66,8 @@ class workspace {
   std::optional<std::uint32_t> linked_owner_of(std::string_view path) const;
   /// Deepest project whose directory holds `cwd` (absolute), links on the way followed.
   std::optional<std::uint32_t> current_project(const std::string& cwd) const;
-  /// Directories of other projects strictly below this one, PROJECT-relative and sorted; shared by all its tasks. Null when none.
+  /// Directories of other projects strictly below this one, PROJECT-relative and sorted; shared by all its tasks. Null when
+  /// none.
   std::shared_ptr<const std::vector<std::string>> nested_of(std::uint32_t project) const;
   /// `name`, `//`, or the unscoped half of exactly one scoped name (graph.md 12). Never guesses further.
   std::optional<std::uint32_t> find_project(std::string_view name) const;
@@ -85,7 +86,7 @@ class workspace {
 };
 
 struct open_request {
-  std::string cwd;                             ///< absolute
+  std::string cwd;  ///< absolute
   const environment* env = nullptr;
   eval_memo* memo = nullptr;
   const cancel_token* cancel = nullptr;
@@ -102,17 +103,17 @@ class loader {
   ~loader();
 
   vx::workspace::workspace& ws() noexcept;
-  /// Reads configs of the seeds and their closure (ORDER and config `dependencies`), then of projects that `pkg#task` entries name,
-  /// to a fixpoint. The first failure in request order is returned, good evaluations are kept.
+  /// Reads configs of the seeds and their closure (ORDER and config `dependencies`), then of projects that `pkg#task` entries
+  /// name, to a fixpoint. The first failure in request order is returned, good evaluations are kept.
   status load_scope(const std::vector<std::uint32_t>& seeds);
   status load_all();
   /// Like load_all, but a config that does not load is recorded in its project and skipped.
   void load_all_tolerant();
   bool all_loaded() const noexcept;
-  /// The catalog for graph::build_task_graph. Holds the implicit builds. The object stays where it is; load_* fills in projects that
-  /// were not loaded and moves no task of one that was.
+  /// The catalog for graph::build_task_graph. Holds the implicit builds. The object stays where it is; load_* fills in projects
+  /// that were not loaded and moves no task of one that was.
   const graph::catalog& catalog();
-  void finish();                               ///< ends the evaluator, stores memos
+  void finish();  ///< ends the evaluator, stores memos
 
  private:
   loader();

@@ -41,7 +41,9 @@ std::string lower(std::string_view s) {
 }
 
 /// "0" and false switch a bound off; any other bare number is a probable typo.
-bool is_off(const json::value& v) { return (v.is_bool() && !v.as_bool()) || integral(v, 0, 0).has_value() || (v.is_string() && v.as_string() == "0"); }
+bool is_off(const json::value& v) {
+  return (v.is_bool() && !v.as_bool()) || integral(v, 0, 0).has_value() || (v.is_string() && v.as_string() == "0");
+}
 
 bool is_age(checker& c, const json::value& v, const field& f) {
   if (is_off(v)) return true;
@@ -61,7 +63,8 @@ constexpr level k_retention_level{"cacheRetention", "must be false or an object 
 
 bool is_retention(checker& c, const json::value& v, const field&) {
   if (v.is_bool() && !v.as_bool()) return true;
-  if (v.is_object() && v.as_object().empty()) return c.refuse(v, "must name a bound: write { olderThan } or { maxSize }, or leave it out");
+  if (v.is_object() && v.as_object().empty())
+    return c.refuse(v, "must name a bound: write { olderThan } or { maxSize }, or leave it out");
   return c.object(v, k_retention_level);
 }
 
@@ -77,7 +80,8 @@ bool is_scope(checker& c, const json::value& v, const field& f) {
   if (!v.is_string()) return c.must(v, f.must);
   const std::string& s = v.as_string();
   const bool fine = !s.empty() && s.size() <= 128 && std::all_of(s.begin(), s.end(), [](unsigned char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || std::string_view("._@/-").find(static_cast<char>(ch)) != std::string_view::npos;
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+           std::string_view("._@/-").find(static_cast<char>(ch)) != std::string_view::npos;
   });
   return fine || c.must(v, "must be \"trusted\", \"read-only\" or a name of at most 128 characters of [A-Za-z0-9._@/-]");
 }
@@ -92,9 +96,11 @@ bool is_schedule(checker& c, const json::value& v, const field&) {
 bool is_admission(checker& c, const json::value& v, const field&) { return one_of(c, v, {"memory"}); }
 bool is_require(checker& c, const json::value& v, const field&) { return one_of(c, v, {"namespaces", "any"}); }
 constexpr field k_wall_fields[] = {{"require", is_require}};
-constexpr level k_wall_level{"sandbox", "must be an object { require }: what a task may touch is `exec.sandbox` of the task", k_wall_fields};
+constexpr level k_wall_level{"sandbox", "must be an object { require }: what a task may touch is `exec.sandbox` of the task",
+                             k_wall_fields};
 
-// --- remoteCache -----------------------------------------------------------------------------------------------------------------
+// --- remoteCache
+// -----------------------------------------------------------------------------------------------------------------
 
 bool is_absolute_url(std::string_view s) noexcept {
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -119,26 +125,34 @@ bool is_env_name(checker& c, const json::value& v, const field&) {
   if (!v.is_string()) return c.must(v, "must be the NAME of a variable");
   return check_env_name(c, v, v.as_string(), false);
 }
-bool is_kind(checker&, const json::value&, const field&) { return true; }   // decided before the level is chosen
-bool no_signature(checker& c, const json::value& v, const field&) { return c.refuse(v, "is not available for the type \"nx\": its protocol has no signatures"); }
+bool is_kind(checker&, const json::value&, const field&) { return true; }  // decided before the level is chosen
+bool no_signature(checker& c, const json::value& v, const field&) {
+  return c.refuse(v, "is not available for the type \"nx\": its protocol has no signatures");
+}
 
 // Fields that every type has, then the type's own.
-#define VX_REMOTE_COMMON(url_rule, signature_rule)                                                                            \
-  {"type", is_kind}, {"url", url_rule}, {"tokenEnv", is_env_name}, {"signatureKeyEnv", is_env_name},                         \
-      {"signature", signature_rule}, {"connectTimeoutMs", is_positive_int}, {"idleTimeoutMs", is_positive_int},              \
-      {"budgetMs", is_positive_int}, {"uploadWaitMs", is_positive_int}
+#define VX_REMOTE_COMMON(url_rule, signature_rule)                                                              \
+  {"type", is_kind}, {"url", url_rule}, {"tokenEnv", is_env_name}, {"signatureKeyEnv", is_env_name},            \
+      {"signature", signature_rule}, {"connectTimeoutMs", is_positive_int}, {"idleTimeoutMs", is_positive_int}, \
+      {"budgetMs", is_positive_int}, {                                                                          \
+    "uploadWaitMs", is_positive_int                                                                             \
+  }
 
 constexpr field k_turbo_fields[] = {VX_REMOTE_COMMON(is_url, is_flag), {"team", is_text}};
 constexpr field k_http_fields[] = {VX_REMOTE_COMMON(is_url_with_user, is_flag)};
-constexpr field k_s3_fields[] = {VX_REMOTE_COMMON(is_url, is_flag), {"bucket", is_text},  {"prefix", is_text},
-                                 {"region", is_text},               {"endpoint", is_url}, {"pathStyle", is_flag}};
+constexpr field k_s3_fields[] = {VX_REMOTE_COMMON(is_url, is_flag),
+                                 {"bucket", is_text},
+                                 {"prefix", is_text},
+                                 {"region", is_text},
+                                 {"endpoint", is_url},
+                                 {"pathStyle", is_flag}};
 constexpr field k_nx_fields[] = {VX_REMOTE_COMMON(is_url, no_signature)};
 constexpr field k_reapi_fields[] = {VX_REMOTE_COMMON(is_url, is_flag), {"instance", is_text}};
 #undef VX_REMOTE_COMMON
 
 constexpr std::string_view k_remote_shape = "must be an object with a `type`, or an array of them";
 constexpr level k_remote_levels[] = {
-    {"turbo", k_remote_shape, k_turbo_fields}, {"http", k_remote_shape, k_http_fields}, {"s3", k_remote_shape, k_s3_fields},
+    {"turbo", k_remote_shape, k_turbo_fields}, {"http", k_remote_shape, k_http_fields},   {"s3", k_remote_shape, k_s3_fields},
     {"nx", k_remote_shape, k_nx_fields},       {"reapi", k_remote_shape, k_reapi_fields},
 };
 
@@ -159,7 +173,8 @@ bool is_remote_cache(checker& c, const json::value& v, const field& f) {
   return c.each(v.as_array(), [&](const json::value& e) { return remote_layer(c, e); });
 }
 
-// --- telemetry -------------------------------------------------------------------------------------------------------------------
+// --- telemetry
+// -------------------------------------------------------------------------------------------------------------------
 
 bool is_endpoint(checker& c, const json::value& v, const field&) {
   const bool http = v.is_string() && (v.as_string().starts_with("http://") || v.as_string().starts_with("https://"));

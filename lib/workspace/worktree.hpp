@@ -12,7 +12,7 @@ class worktree_check {
   bool is_linked(const std::string& root, const std::string& dir);
 
  private:
-  std::optional<std::string> common_;          ///< common git directory of the root, "" = none; found at first use
+  std::optional<std::string> common_;  ///< common git directory of the root, "" = none; found at first use
 };
 
 }  // namespace vx::workspace

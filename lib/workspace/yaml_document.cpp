@@ -48,7 +48,8 @@ class event_reader {
   }
 
   std::string problem() const {
-    const std::string where = std::to_string(parser_.problem_mark.line + 1) + ":" + std::to_string(parser_.problem_mark.column + 1);
+    const std::string where =
+        std::to_string(parser_.problem_mark.line + 1) + ":" + std::to_string(parser_.problem_mark.column + 1);
     return where + ": " + (parser_.problem != nullptr ? parser_.problem : "not YAML");
   }
 
@@ -77,14 +78,10 @@ class event_reader {
         add(doc, std::move(n), s.anchor);
         return {};
       }
-      case YAML_SEQUENCE_START_EVENT:
-        return open(doc, node::kind::sequence, e.data.sequence_start.anchor);
-      case YAML_MAPPING_START_EVENT:
-        return open(doc, node::kind::mapping, e.data.mapping_start.anchor);
+      case YAML_SEQUENCE_START_EVENT: return open(doc, node::kind::sequence, e.data.sequence_start.anchor);
+      case YAML_MAPPING_START_EVENT: return open(doc, node::kind::mapping, e.data.mapping_start.anchor);
       case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT:
-        open_.pop_back();
-        return {};
+      case YAML_MAPPING_END_EVENT: open_.pop_back(); return {};
       case YAML_ALIAS_EVENT: {
         const auto it = anchors_.find(reinterpret_cast<const char*>(e.data.alias.anchor));
         if (it == anchors_.end()) return "an alias names no anchor";
@@ -93,11 +90,8 @@ class event_reader {
         return {};
       }
       case YAML_DOCUMENT_END_EVENT:
-      case YAML_STREAM_END_EVENT:
-        ended = true;
-        return {};
-      default:
-        return {};
+      case YAML_STREAM_END_EVENT: ended = true; return {};
+      default: return {};
     }
   }
   std::string open(document& doc, node::kind what, const yaml_char_t* anchor) {

@@ -13,16 +13,16 @@ inline constexpr std::uint32_t k_no_node = UINT32_MAX;
 /// An alias is the index of its anchor's node, so it costs nothing however often it is repeated.
 struct node {
   enum class kind : std::uint8_t { scalar, sequence, mapping } what = kind::scalar;
-  bool plain = false;                          ///< an unquoted scalar: subject to type resolution
+  bool plain = false;  ///< an unquoted scalar: subject to type resolution
   std::string text;
-  std::vector<std::uint32_t> items;            ///< mapping: key, value, key, value ...
+  std::vector<std::uint32_t> items;  ///< mapping: key, value, key, value ...
 };
 
 struct document {
   std::vector<node> nodes;
   std::uint32_t root = k_no_node;
-  bool aliases = false;                        ///< a node may be reached by more than one way
-  bool more = false;                           ///< another document follows
+  bool aliases = false;  ///< a node may be reached by more than one way
+  bool more = false;     ///< another document follows
   const node& at(std::uint32_t i) const { return nodes[i]; }
 };
 

@@ -22,15 +22,18 @@ class reader {
   result<graph> run() {
     const json::value* version = doc_.find("lockfileVersion");
     if (version == nullptr || !version->is_int() || version->as_int() < 0 || version->as_int() > 1)
-      return fail(errc::UNSUPPORTED, version != nullptr && version->is_int() ? "its lockfileVersion " + std::to_string(version->as_int()) + " is not known"
-                                                                             : "its lockfileVersion is missing");
+      return fail(errc::UNSUPPORTED, version != nullptr && version->is_int()
+                                         ? "its lockfileVersion " + std::to_string(version->as_int()) + " is not known"
+                                         : "its lockfileVersion is missing");
     const json::value* members = doc_.find("workspaces");
     const json::value* packages = doc_.find("packages");
     if (members == nullptr || !members->is_object() || packages == nullptr || !packages->is_object())
       return fail(errc::CONFIG, "it has no `workspaces` or no `packages`");
-    for (const json::member& m : members->as_object()) g_.importers.emplace(m.name, g_.add("i:" + m.name, json::write_canonical(m.val)));
+    for (const json::member& m : members->as_object())
+      g_.importers.emplace(m.name, g_.add("i:" + m.name, json::write_canonical(m.val)));
     for (const json::member& m : packages->as_object()) VX_TRY(package(m));
-    for (const json::member& m : members->as_object()) VX_TRY(edges(g_.importers.at(m.name), m.name.empty() ? std::string() : text_of(m.val.get("name")), m.val));
+    for (const json::member& m : members->as_object())
+      VX_TRY(edges(g_.importers.at(m.name), m.name.empty() ? std::string() : text_of(m.val.get("name")), m.val));
     for (const json::member& m : packages->as_object()) {
       const json::array& entry = m.val.as_array();
       for (const json::value& part : entry)
@@ -43,7 +46,8 @@ class reader {
 
  private:
   status package(const json::member& m) {
-    if (!m.val.is_array() || m.val.as_array().empty() || !m.val.as_array()[0].is_string()) return fail(errc::CONFIG, "the package " + m.name + " has no id");
+    if (!m.val.is_array() || m.val.as_array().empty() || !m.val.as_array()[0].is_string())
+      return fail(errc::CONFIG, "the package " + m.name + " has no id");
     const std::string& id = m.val.as_array()[0].as_string();
     const std::uint32_t at = g_.add("p:" + m.name, json::write_canonical(m.val));
     places_.emplace(m.name, at);
@@ -60,8 +64,10 @@ class reader {
       const json::value* deps = entry.get(map);
       if (deps == nullptr || !deps->is_object()) continue;
       for (const json::member& m : deps->as_object()) {
-        if (const auto to = resolve(place, m.name); to != places_.end()) g_.nodes[at].needs.push_back(to->second);
-        else if (map == "dependencies" || map == "devDependencies") return not_held(g_.nodes[at], m.name);
+        if (const auto to = resolve(place, m.name); to != places_.end())
+          g_.nodes[at].needs.push_back(to->second);
+        else if (map == "dependencies" || map == "devDependencies")
+          return not_held(g_.nodes[at], m.name);
       }
     }
     return {};

@@ -11,12 +11,16 @@ namespace vx::workspace::lockfile {
 
 namespace {
 
-constexpr auto k_schema = static_cast<key::tag>(0x0040), k_own = static_cast<key::tag>(0x0041), k_record = static_cast<key::tag>(0x0042),
-               k_root = static_cast<key::tag>(0x0043), k_remainder = static_cast<key::tag>(0x0044), k_whole = static_cast<key::tag>(0x0045),
+constexpr auto k_schema = static_cast<key::tag>(0x0040), k_own = static_cast<key::tag>(0x0041),
+               k_record = static_cast<key::tag>(0x0042), k_root = static_cast<key::tag>(0x0043),
+               k_remainder = static_cast<key::tag>(0x0044), k_whole = static_cast<key::tag>(0x0045),
                k_file = static_cast<key::tag>(0x0046);
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> k_files{{
-    {"pnpm", "pnpm-lock.yaml"}, {"npm", "package-lock.json"}, {"npm", "npm-shrinkwrap.json"}, {"yarn", "yarn.lock"}, {"bun", "bun.lock"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> k_files{{{"pnpm", "pnpm-lock.yaml"},
+                                                                                {"npm", "package-lock.json"},
+                                                                                {"npm", "npm-shrinkwrap.json"},
+                                                                                {"yarn", "yarn.lock"},
+                                                                                {"bun", "bun.lock"}}};
 
 result<graph> read_graph(std::string_view file, std::string_view text, const std::vector<member>& members) {
   if (file == "pnpm-lock.yaml") return read_pnpm(text);
@@ -39,7 +43,8 @@ status add_patches(graph& g, const read_files_fn& read) {
   return {};
 }
 
-digest128 project_digest(std::string_view file, const graph& g, const std::vector<digest128>& components, std::optional<std::uint32_t> own) {
+digest128 project_digest(std::string_view file, const graph& g, const std::vector<digest128>& components,
+                         std::optional<std::uint32_t> own) {
   const auto root = g.importers.find("");
   key::digest_sink out;
   out.item(k_schema, "vx-lock-1");
@@ -69,9 +74,11 @@ std::string package_manager_of(std::string_view manifest) {
   return std::any_of(k_files.begin(), k_files.end(), [&](const auto& f) { return f.first == name; }) ? name : std::string();
 }
 
-result<std::vector<member>> members_for(std::string_view file, std::string_view text, const std::vector<std::string>& dirs, const read_files_fn& read) {
+result<std::vector<member>> members_for(std::string_view file, std::string_view text, const std::vector<std::string>& dirs,
+                                        const read_files_fn& read) {
   std::vector<member> out;
-  if (file != "yarn.lock" || text.starts_with("__metadata:") || text.find("\n__metadata:") != std::string_view::npos) return out;
+  if (file != "yarn.lock" || text.starts_with("__metadata:") || text.find("\n__metadata:") != std::string_view::npos)
+    return out;
   std::vector<std::string> paths;
   for (const std::string& dir : dirs) paths.push_back(path::join(dir, "package.json"));
   VX_TRY_LET(const auto texts, read(paths));
@@ -80,16 +87,19 @@ result<std::vector<member>> members_for(std::string_view file, std::string_view 
     const auto parsed = parse_manifest(*texts[i], paths[i]);
     if (!parsed || !parsed->is_object()) continue;
     const json::value* name = last_member(*parsed, "name");
-    out.push_back({dirs[i], name != nullptr && name->is_string() ? name->as_string() : std::string(), manifest_deps_of(*parsed)});
+    out.push_back(
+        {dirs[i], name != nullptr && name->is_string() ? name->as_string() : std::string(), manifest_deps_of(*parsed)});
   }
   return out;
 }
 
-result<closure> digest_lockfile(std::string_view file, std::string_view text, const std::vector<member>& members, const read_files_fn& read) {
+result<closure> digest_lockfile(std::string_view file, std::string_view text, const std::vector<member>& members,
+                                const read_files_fn& read) {
   closure out;
   result<graph> g = read_graph(file, text, members);
   if (!g) {
-    out.notice = std::string(file) + ": " + g.error().message + "; with lockfile \"closure\" the whole file counts for every project";
+    out.notice =
+        std::string(file) + ": " + g.error().message + "; with lockfile \"closure\" the whole file counts for every project";
     key::digest_sink whole;
     whole.item(k_schema, "vx-lock-1");
     whole.item(k_file, file);

@@ -14,16 +14,23 @@ namespace {
 constexpr std::string_view k_plain = "\x01plain";
 
 // Framed as keys are, in a space of their own (keys.md 20).
-constexpr auto k_members = static_cast<key::tag>(0x8030), k_inner = static_cast<key::tag>(0x8033), k_outer = static_cast<key::tag>(0x8036);
-constexpr auto k_id = static_cast<key::tag>(0x0031), k_record = static_cast<key::tag>(0x0032), k_from = static_cast<key::tag>(0x0034),
-               k_to = static_cast<key::tag>(0x0035), k_needed = static_cast<key::tag>(0x0037);
+constexpr auto k_members = static_cast<key::tag>(0x8030), k_inner = static_cast<key::tag>(0x8033),
+               k_outer = static_cast<key::tag>(0x8036);
+constexpr auto k_id = static_cast<key::tag>(0x0031), k_record = static_cast<key::tag>(0x0032),
+               k_from = static_cast<key::tag>(0x0034), k_to = static_cast<key::tag>(0x0035),
+               k_needed = static_cast<key::tag>(0x0037);
 
 constexpr std::uint32_t k_none = UINT32_MAX;
 
 /// Tarjan without recursion: components come in the order in which everything they need is done.
 class components {
  public:
-  explicit components(const graph& g) : g_(g), of_(g.nodes.size(), k_none), low_(g.nodes.size(), k_none), seen_(g.nodes.size(), k_none), digests_(g.nodes.size()) {}
+  explicit components(const graph& g)
+      : g_(g),
+        of_(g.nodes.size(), k_none),
+        low_(g.nodes.size(), k_none),
+        seen_(g.nodes.size(), k_none),
+        digests_(g.nodes.size()) {}
 
   std::vector<digest128> run() {
     for (std::uint32_t n = 0; n < g_.nodes.size(); ++n)
@@ -51,8 +58,10 @@ class components {
       const auto& needs = g_.nodes[n].needs;
       if (at.next < needs.size()) {
         const std::uint32_t to = needs[at.next++];
-        if (seen_[to] == k_none) enter(to);
-        else if (of_[to] == k_none) low_[n] = std::min(low_[n], seen_[to]);
+        if (seen_[to] == k_none)
+          enter(to);
+        else if (of_[to] == k_none)
+          low_[n] = std::min(low_[n], seen_[to]);
         continue;
       }
       path_.pop_back();
@@ -81,8 +90,10 @@ class components {
     std::vector<digest128> outer;
     for (const std::uint32_t m : members) {
       for (const std::uint32_t to : g_.nodes[m].needs) {
-        if (of_[to] == head) inner.emplace_back(g_.nodes[m].id, g_.nodes[to].id);
-        else outer.push_back(digests_[to]);
+        if (of_[to] == head)
+          inner.emplace_back(g_.nodes[m].id, g_.nodes[to].id);
+        else
+          outer.push_back(digests_[to]);
       }
     }
     std::sort(inner.begin(), inner.end());
@@ -105,7 +116,7 @@ class components {
   }
 
   const graph& g_;
-  std::vector<std::uint32_t> of_, low_, seen_;   ///< component head, Tarjan's low link, order of the visit
+  std::vector<std::uint32_t> of_, low_, seen_;  ///< component head, Tarjan's low link, order of the visit
   std::vector<digest128> digests_;
   std::vector<std::uint32_t> open_;
   std::vector<frame> path_;
@@ -157,7 +168,8 @@ std::vector<digest128> component_digests(const graph& g) { return components(g).
 
 tl::unexpected<failure> not_held(const graph::node& who, std::string_view what) {
   const std::string name = who.id.substr(std::min<std::size_t>(2, who.id.size()));
-  return fail(errc::CONFIG, (name.empty() ? "the root" : name.substr(0, name.find('\n'))) + " needs " + std::string(what) + ", which it does not hold");
+  return fail(errc::CONFIG, (name.empty() ? "the root" : name.substr(0, name.find('\n'))) + " needs " + std::string(what) +
+                                ", which it does not hold");
 }
 
 result<json::value> read_yaml(std::string_view text) {
@@ -165,7 +177,8 @@ result<json::value> read_yaml(std::string_view text) {
   if (const std::string error = yaml::read(text, doc); !error.empty()) return fail(errc::CONFIG, error);
   if (doc.aliases) return fail(errc::CONFIG, "it uses YAML aliases");
   if (doc.more) return fail(errc::CONFIG, "it holds more than one YAML document");
-  if (doc.root == yaml::k_no_node || doc.at(doc.root).what != yaml::node::kind::mapping) return fail(errc::CONFIG, "it is no YAML mapping");
+  if (doc.root == yaml::k_no_node || doc.at(doc.root).what != yaml::node::kind::mapping)
+    return fail(errc::CONFIG, "it is no YAML mapping");
   return to_value(doc, doc.root);
 }
 

@@ -19,18 +19,18 @@ namespace vx::workspace::lockfile {
 
 struct graph {
   struct node {
-    std::string id;                            ///< unique; members of a cycle are sorted by it
-    std::string record;                        ///< everything the file says of it
+    std::string id;      ///< unique; members of a cycle are sorted by it
+    std::string record;  ///< everything the file says of it
     std::vector<std::uint32_t> needs;
   };
   struct patch {
-    std::string path;                          ///< root-relative
-    std::vector<std::uint32_t> nodes;          ///< whom it changes; none: everyone
+    std::string path;                  ///< root-relative
+    std::vector<std::uint32_t> nodes;  ///< whom it changes; none: everyone
   };
   std::vector<node> nodes;
-  std::map<std::string, std::uint32_t, std::less<>> importers;   ///< by directory, "" = the root
+  std::map<std::string, std::uint32_t, std::less<>> importers;  ///< by directory, "" = the root
   std::vector<patch> patches;
-  std::string remainder;                       ///< what belongs to no importer and no package
+  std::string remainder;  ///< what belongs to no importer and no package
 
   std::uint32_t add(std::string id, std::string record) {
     nodes.push_back({std::move(id), std::move(record), {}});
@@ -51,14 +51,14 @@ struct member {
 result<graph> read_pnpm(std::string_view text);
 result<graph> read_npm(std::string_view text);
 result<graph> read_bun(std::string_view text);
-result<graph> read_yarn(std::string_view text, const std::vector<member>& members);          ///< classic or berry
+result<graph> read_yarn(std::string_view text, const std::vector<member>& members);  ///< classic or berry
 result<graph> read_yarn_classic(std::string_view text, const std::vector<member>& members);
 
 /// By node: XXH3-128 over the strongly connected component it belongs to and, through their digests, all that component needs.
 std::vector<digest128> component_digests(const graph& g);
 
-/// A YAML mapping as a value. A plain scalar that YAML may take for more than text becomes an object, so that `1.0` and `'1.0'` differ;
-/// text_of() reads both. Refuses aliases, a second document and duplicate keys.
+/// A YAML mapping as a value. A plain scalar that YAML may take for more than text becomes an object, so that `1.0` and `'1.0'`
+/// differ; text_of() reads both. Refuses aliases, a second document and duplicate keys.
 result<json::value> read_yaml(std::string_view text);
 /// The text of a string or plain scalar; "" for anything else.
 std::string text_of(const json::value* v);

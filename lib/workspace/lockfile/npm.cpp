@@ -1,5 +1,5 @@
-// package-lock.json and npm-shrinkwrap.json, lockfileVersion 2 and 3: `packages` by place. The old `dependencies` of version 2 say the
-// same once more.
+// package-lock.json and npm-shrinkwrap.json, lockfileVersion 2 and 3: `packages` by place. The old `dependencies` of version 2
+// say the same once more.
 #include "base/path.hpp"
 #include "workspace/lockfile/graph.hpp"
 
@@ -7,7 +7,9 @@ namespace vx::workspace::lockfile {
 
 namespace {
 
-bool installed(std::string_view place) { return place.starts_with("node_modules/") || place.find("/node_modules/") != std::string_view::npos; }
+bool installed(std::string_view place) {
+  return place.starts_with("node_modules/") || place.find("/node_modules/") != std::string_view::npos;
+}
 
 class reader {
  public:
@@ -17,8 +19,9 @@ class reader {
     const json::value* version = doc_.find("lockfileVersion");
     const json::value* packages = doc_.find("packages");
     if (version == nullptr || !version->is_int() || (version->as_int() != 2 && version->as_int() != 3))
-      return fail(errc::UNSUPPORTED, version != nullptr && version->is_int() ? "its lockfileVersion " + std::to_string(version->as_int()) + " is not known"
-                                                                             : "its lockfileVersion is missing");
+      return fail(errc::UNSUPPORTED, version != nullptr && version->is_int()
+                                         ? "its lockfileVersion " + std::to_string(version->as_int()) + " is not known"
+                                         : "its lockfileVersion is missing");
     if (packages == nullptr || !packages->is_object()) return fail(errc::CONFIG, "it has no `packages`");
     for (const json::member& m : packages->as_object()) {
       const std::uint32_t at = g_.add((installed(m.name) ? "p:" : "i:") + m.name, json::write_canonical(m.val));
@@ -48,7 +51,8 @@ class reader {
           g_.nodes[at].needs.push_back(to->second);
           continue;
         }
-        const bool optional = map == "optionalDependencies" || map == "peerDependencies" || listed(entry, "optionalDependencies", m.name);
+        const bool optional =
+            map == "optionalDependencies" || map == "peerDependencies" || listed(entry, "optionalDependencies", m.name);
         if (!optional) return not_held(g_.nodes[at], m.name);
       }
     }

@@ -1,5 +1,5 @@
-// pnpm-lock.yaml, lockfileVersion 6 and 9. In 9 `snapshots` say what a package needs in its place and `packages` what it is; in 6 one
-// entry says both, under "/name@version(peers)".
+// pnpm-lock.yaml, lockfileVersion 6 and 9. In 9 `snapshots` say what a package needs in its place and `packages` what it is; in
+// 6 one entry says both, under "/name@version(peers)".
 #include <optional>
 
 #include "base/path.hpp"
@@ -21,7 +21,8 @@ class reader {
   result<graph> run() {
     const std::string version = text_of(doc_.find("lockfileVersion"));
     const std::string major = version.substr(0, version.find('.'));
-    if (major != "6" && major != "9") return fail(errc::UNSUPPORTED, "its lockfileVersion " + (version.empty() ? "is missing" : version + " is not known"));
+    if (major != "6" && major != "9")
+      return fail(errc::UNSUPPORTED, "its lockfileVersion " + (version.empty() ? "is missing" : version + " is not known"));
     six_ = major == "6";
     packages();
     importers();
@@ -69,11 +70,12 @@ class reader {
     // A workspace of one project says at the top what an importer would.
     whole_ = doc_;
     json::object own;
-    for (const std::string_view name : {"dependencies", "devDependencies", "optionalDependencies", "specifiers", "dependenciesMeta", "publishDirectory"})
+    for (const std::string_view name :
+         {"dependencies", "devDependencies", "optionalDependencies", "specifiers", "dependenciesMeta", "publishDirectory"})
       if (const json::value* v = doc_.find(name)) own.add(std::string(name), *v);
     add("", &whole_, json::write_canonical(own));
-    g_.remainder = without(doc_, {"packages", "snapshots", "patchedDependencies", "dependencies", "devDependencies", "optionalDependencies", "specifiers",
-                                  "dependenciesMeta", "publishDirectory"});
+    g_.remainder = without(doc_, {"packages", "snapshots", "patchedDependencies", "dependencies", "devDependencies",
+                                  "optionalDependencies", "specifiers", "dependenciesMeta", "publishDirectory"});
   }
 
   status edges() {
@@ -90,7 +92,7 @@ class reader {
   struct source {
     std::uint32_t node;
     const json::value* entry;
-    std::optional<std::string> dir;            ///< importers
+    std::optional<std::string> dir;  ///< importers
   };
 
   status edge(const source& s, const json::member& dep) {

@@ -1,4 +1,5 @@
-// yarn.lock of berry: YAML, an entry for each resolution under all the descriptors that lead to it; workspaces are entries like any.
+// yarn.lock of berry: YAML, an entry for each resolution under all the descriptors that lead to it; workspaces are entries like
+// any.
 #include "base/path.hpp"
 #include "base/text.hpp"
 #include "workspace/lockfile/graph.hpp"
@@ -9,7 +10,9 @@ namespace {
 
 constexpr std::string_view k_workspace = "@workspace:";
 
-int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+int hex(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
 std::string decoded(std::string_view s) {
   std::string out;
@@ -64,9 +67,11 @@ class reader {
     std::string bound;
     if (const std::size_t cut = text.find("locator="); cut != std::string_view::npos) {
       const std::string locator = decoded(text.substr(cut + 8, text.find('&', cut) - cut - 8));
-      if (const std::size_t w = locator.find(k_workspace); w != std::string::npos) bound = locator.substr(w + k_workspace.size());
+      if (const std::size_t w = locator.find(k_workspace); w != std::string::npos)
+        bound = locator.substr(w + k_workspace.size());
     }
-    for (std::string_view part : text::split(text.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1), '&')) {
+    for (std::string_view part :
+         text::split(text.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1), '&')) {
       if (part.starts_with("optional!")) part.remove_prefix(9);
       std::string file = decoded(part);
       if (file.find('<') != std::string::npos || file.empty()) continue;  // built in

@@ -1,4 +1,5 @@
-// yarn.lock of yarn 1: entries by pattern, in a format of its own. It knows no workspaces: what a project asks is in its package.json.
+// yarn.lock of yarn 1: entries by pattern, in a format of its own. It knows no workspaces: what a project asks is in its
+// package.json.
 #include <set>
 
 #include "base/text.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 struct word_list {
   std::vector<std::string> words;
-  bool opens = false;                          ///< ends in ':': a block follows
+  bool opens = false;  ///< ends in ':': a block follows
 };
 
 /// Words of one line, quoted (as JSON) or bare, with commas between patterns.
@@ -57,7 +58,8 @@ class reader {
       known = known || line == "# yarn lockfile v1";
       const std::string_view rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
       if (rest.empty() || rest[0] == '#') continue;
-      if (const status taken = take(line.size() - rest.size(), rest); !taken) return fail(errc::CONFIG, "line " + std::to_string(number) + ": " + taken.error().message);
+      if (const status taken = take(line.size() - rest.size(), rest); !taken)
+        return fail(errc::CONFIG, "line " + std::to_string(number) + ": " + taken.error().message);
     }
     if (!known) return fail(errc::UNSUPPORTED, "its version is not known");
     for (const auto& [at, name, range] : asked_) VX_TRY(edge(at, name, range, true));

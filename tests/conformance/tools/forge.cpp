@@ -1,6 +1,7 @@
 // conformance-forge OUT KEY TASK: writes an artifact whose members are what standard input says and whose sum is right, so that
-// only the rules about members can refuse it. A line: KIND MODE MTIME HEXNAME HEXBODY ("-" is empty). Kinds: f file, l link (body =
-// target), d directory, h hard link, p fifo, c device, G a file that claims more bytes than follow, o a file in the old GNU dialect, s a wrong sum.
+// only the rules about members can refuse it. A line: KIND MODE MTIME HEXNAME HEXBODY ("-" is empty). Kinds: f file, l link
+// (body = target), d directory, h hard link, p fifo, c device, G a file that claims more bytes than follow, o a file in the old
+// GNU dialect, s a wrong sum.
 #include <zstd.h>
 
 #include <cstdint>
@@ -17,13 +18,15 @@ namespace {
 std::string from_hex(const std::string& text) {
   std::string out;
   if (text == "-") return out;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) out.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    out.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
   return out;
 }
 
 void pad(std::string& tar) { tar.append((512 - tar.size() % 512) % 512, '\0'); }
 
-void header(std::string& tar, const std::string& name, char type, unsigned mode, std::uint64_t size, long long mtime, const std::string& target) {
+void header(std::string& tar, const std::string& name, char type, unsigned mode, std::uint64_t size, long long mtime,
+            const std::string& target) {
   char b[512] = {};
   std::memcpy(b, name.data(), std::min<std::size_t>(name.size(), 100));
   std::snprintf(b + 100, 8, "%07o", mode);
@@ -34,7 +37,10 @@ void header(std::string& tar, const std::string& name, char type, unsigned mode,
   std::memset(b + 148, ' ', 8);
   b[156] = type;
   std::memcpy(b + 157, target.data(), std::min<std::size_t>(target.size(), 100));
-  std::memcpy(b + 257, "ustar\0" "00", 8);
+  std::memcpy(b + 257,
+              "ustar\0"
+              "00",
+              8);
   std::snprintf(b + 329, 8, "%07o", 0U);
   std::snprintf(b + 337, 8, "%07o", 0U);
   unsigned sum = 0;
@@ -45,14 +51,15 @@ void header(std::string& tar, const std::string& name, char type, unsigned mode,
 
 std::string pax_record(const std::string& key, const std::string& value) {
   std::size_t n = key.size() + value.size() + 3;
-  for (std::size_t digits = std::to_string(n).size(); std::to_string(n + digits).size() != digits; digits = std::to_string(n + digits).size()) {
+  for (std::size_t digits = std::to_string(n).size(); std::to_string(n + digits).size() != digits;
+       digits = std::to_string(n + digits).size()) {
   }
   n += std::to_string(n + std::to_string(n).size()).size();
   return std::to_string(n) + " " + key + "=" + value + "\n";
 }
 
-void member(std::string& tar, const std::string& name, char type, unsigned mode, std::uint64_t size, long long mtime, const std::string& target,
-            const std::string& body) {
+void member(std::string& tar, const std::string& name, char type, unsigned mode, std::uint64_t size, long long mtime,
+            const std::string& target, const std::string& body) {
   std::string extra;
   if (name.size() > 100) extra += pax_record("path", name);
   if (target.size() > 100) extra += pax_record("linkpath", target);
@@ -78,7 +85,8 @@ int main(int argc, char** argv) {
     sum.member(name, 'f', 0644, {}, body.size());
     sum.body(body);
   };
-  fixed(vx::cache::k_member_entry, R"({"exec":{"durationNs":1},"format":1,"key":")" + std::string(argv[2]) + R"(","task":")" + argv[3] + "\"}");
+  fixed(vx::cache::k_member_entry,
+        R"({"exec":{"durationNs":1},"format":1,"key":")" + std::string(argv[2]) + R"(","task":")" + argv[3] + "\"}");
   fixed(vx::cache::k_member_log, {});
   std::string line;
   while (std::getline(std::cin, line)) {
@@ -110,7 +118,8 @@ int main(int argc, char** argv) {
         member(one, name, '0', mode, body.size(), mtime, {}, body);
         std::memcpy(one.data() + 257, "ustar  ", 8);
         unsigned check = 8 * ' ';
-        for (int i = 0; i < 512; ++i) check += i >= 148 && i < 156 ? 0U : static_cast<unsigned char>(one[static_cast<std::size_t>(i)]);
+        for (int i = 0; i < 512; ++i)
+          check += i >= 148 && i < 156 ? 0U : static_cast<unsigned char>(one[static_cast<std::size_t>(i)]);
         std::snprintf(one.data() + 148, 8, "%06o", check);
         tar += one;
         sum.member(name, 'f', static_cast<std::uint16_t>(mode), {}, body.size());

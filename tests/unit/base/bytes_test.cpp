@@ -42,7 +42,10 @@ TEST_CASE("reading past the end is a sticky error that yields zeros and empty vi
   CHECK(r.text32().empty());
   CHECK_FALSE(r.ok());
   SUBCASE("a counted text longer than what is left is an error, not a truncation") {
-    byte_reader t(std::string_view("\xff\xff\xff\xff" "abc", 7));
+    byte_reader t(
+        std::string_view("\xff\xff\xff\xff"
+                         "abc",
+                         7));
     CHECK(t.text32().empty());
     CHECK_FALSE(t.ok());
   }
@@ -67,8 +70,9 @@ TEST_CASE("digests parse from either case and refuse anything else, leaving the 
   digest128 upper;
   CHECK(digest128::parse("318E9FC70B7482A14F6AAE60F17D3D30", upper));
   CHECK(upper == d);
-  for (const char* bad : {"", "31", "318e9fc70b7482a14f6aae60f17d3d3", "318e9fc70b7482a14f6aae60f17d3d300",
-                          "318e9fc70b7482a14f6aae60f17d3d3g", "0x8e9fc70b7482a14f6aae60f17d3d30", " 18e9fc70b7482a14f6aae60f17d3d30"}) {
+  for (const char* bad :
+       {"", "31", "318e9fc70b7482a14f6aae60f17d3d3", "318e9fc70b7482a14f6aae60f17d3d300", "318e9fc70b7482a14f6aae60f17d3d3g",
+        "0x8e9fc70b7482a14f6aae60f17d3d30", " 18e9fc70b7482a14f6aae60f17d3d30"}) {
     CAPTURE(bad);
     digest128 same = d;
     CHECK_FALSE(digest128::parse(bad, same));

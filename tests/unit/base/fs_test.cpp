@@ -47,8 +47,9 @@ bool is_root() { return ::geteuid() == 0; }
 
 TEST_CASE("timestamps convert to nanoseconds where they fit") {
   std::int64_t ns = 0;
-  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{1'000'000'000}, std::int64_t{-1'000'000'001},
-                                   std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{1'000'000'000}, std::int64_t{-1'000'000'001},
+        std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
     CAPTURE(value);
     const auto t = fs::timestamp::from_ns(value);
     CHECK(t.ns < 1'000'000'000);
@@ -175,7 +176,10 @@ TEST_CASE("an atomic write replaces, keeps its mode and leaves no scratch") {
 TEST_CASE("an atomic write that fails anywhere leaves the old content and no scratch") {
   const temp_dir dir;
   dir.write("f", "old");
-  struct row { const char* op; int error; };
+  struct row {
+    const char* op;
+    int error;
+  };
   for (const row& r : {row{"open", EACCES}, {"write", ENOSPC}, {"fsync", EIO}, {"rename", EROFS}}) {
     CAPTURE(r.op);
     {

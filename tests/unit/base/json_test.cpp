@@ -22,14 +22,39 @@ std::string round(std::string_view text, const parse_options& options = {}) {
 }  // namespace
 
 TEST_CASE("documents read back as they were meant") {
-  struct row { const char *in, *out; };
-  for (const row& r : {row{"null", "null"}, {" true ", "true"}, {"false\n", "false"}, {"0", "0"}, {"-0", "0"}, {"-0.0", "0"}, {"1", "1"},
-                       {"-12", "-12"}, {"9223372036854775807", "9223372036854775807"}, {"-9223372036854775808", "-9223372036854775808"},
-                       {"9223372036854775808", "9223372036854775808"}, {"18446744073709551616", "18446744073709551616"}, {"1e5", "100000"},
-                       {"1E+2", "100"}, {"1.0", "1"}, {"0.1", "0.1"}, {"1.5e-7", "1.5e-7"}, {"1e-10", "1e-10"}, {"123.456", "123.456"},
-                       {"1e21", "1000000000000000000000"}, {"\"\"", "\"\""}, {"\"a\\n\\u0041\\\"\"", "\"a\\nA\\\"\""}, {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""},
-                       {"\"\\/\"", "\"/\""}, {"\"\\u0000\"", "\"\\u0000\""}, {"[]", "[]"}, {"{}", "{}"}, {"[1,[2,{}],\"x\"]", "[1,[2,{}],\"x\"]"},
-                       {"{\"b\":1,\"a\":{\"c\":null}}", "{\"b\":1,\"a\":{\"c\":null}}"}, {"\r\n[\t1 ,\r\n2 ]\r\n", "[1,2]"}}) {
+  struct row {
+    const char *in, *out;
+  };
+  for (const row& r : {row{"null", "null"},
+                       {" true ", "true"},
+                       {"false\n", "false"},
+                       {"0", "0"},
+                       {"-0", "0"},
+                       {"-0.0", "0"},
+                       {"1", "1"},
+                       {"-12", "-12"},
+                       {"9223372036854775807", "9223372036854775807"},
+                       {"-9223372036854775808", "-9223372036854775808"},
+                       {"9223372036854775808", "9223372036854775808"},
+                       {"18446744073709551616", "18446744073709551616"},
+                       {"1e5", "100000"},
+                       {"1E+2", "100"},
+                       {"1.0", "1"},
+                       {"0.1", "0.1"},
+                       {"1.5e-7", "1.5e-7"},
+                       {"1e-10", "1e-10"},
+                       {"123.456", "123.456"},
+                       {"1e21", "1000000000000000000000"},
+                       {"\"\"", "\"\""},
+                       {"\"a\\n\\u0041\\\"\"", "\"a\\nA\\\"\""},
+                       {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""},
+                       {"\"\\/\"", "\"/\""},
+                       {"\"\\u0000\"", "\"\\u0000\""},
+                       {"[]", "[]"},
+                       {"{}", "{}"},
+                       {"[1,[2,{}],\"x\"]", "[1,[2,{}],\"x\"]"},
+                       {"{\"b\":1,\"a\":{\"c\":null}}", "{\"b\":1,\"a\":{\"c\":null}}"},
+                       {"\r\n[\t1 ,\r\n2 ]\r\n", "[1,2]"}}) {
     CAPTURE(r.in);
     CHECK(round(r.in) == r.out);
     CHECK(round(r.in, k_jsonc) == r.out);
@@ -54,16 +79,54 @@ TEST_CASE("numbers keep their type and exact value") {
 }
 
 TEST_CASE("what is no JSON is refused at its place") {
-  struct row { std::string in; std::uint32_t offset; const char* message; };
-  for (const row& r : {row{"", 0, "empty"}, {"   ", 3, "empty"}, {"nul", 0, "value"}, {"[1,]", 3, "value"}, {"[1 2]", 3, "',' or ']'"},
-                       {"{\"a\" 1}", 5, "':'"}, {"{a:1}", 1, "member name"}, {"{'a':1}", 1, "member name"}, {"{\"a\":1,}", 7, "member name"},
-                       {"{\"a\":1 \"b\":2}", 7, "',' or '}'"}, {"[1] x", 4, "after the end"}, {"1 2", 2, "after the end"}, {"\"abc", 0, "without an end"},
-                       {"\"a\\x\"", 2, "escape"}, {"\"\\u12g4\"", 1, "hexadecimal"}, {"\"a\nb\"", 2, "control"}, {"1e999", 0, "beyond"}, {"[1, -1e400]", 4, "beyond"}, {"1e99999999999999999999", 0, "beyond"},
-                       {"1.", 2, "decimal point"}, {"1e", 2, "exponent"}, {"+1", 0, "value"}, {".5", 0, "value"}, {"01", 1, "after the end"},
-                       {"NaN", 0, "value"}, {"Infinity", 0, "value"}, {"// c\n1", 0, "value"}, {"[1/*x*/]", 2, "',' or ']'"}, {"\xef\xbb\xbf{}", 0, "value"},
-                       {"\"\xff\"", 1, "UTF-8"}, {"\"\xc3\"", 1, "UTF-8"}, {"\"\xed\xa0\x80\"", 1, "UTF-8"}, {"[1]\0[2]"s, 3, "NUL"}, {"[1\0]"s, 2, "',' or ']'"},
-                       {"\"\\ud800\"", 1, "surrogate"}, {"\"\\udc00\"", 0, "surrogate"}, {"[ \"\\udfff x\"]", 2, "surrogate"}, {"\"\\ud800\\ud800\"", 1, "surrogate"},
-                       {"\"\\ud800a\"", 1, "surrogate"}, {"{\"\\udc00\":1}", 1, "surrogate"}, {"{", 1, "member name"}, {"[", 1, "value"}, {"{\"a\":", 5, "value"}}) {
+  struct row {
+    std::string in;
+    std::uint32_t offset;
+    const char* message;
+  };
+  for (const row& r : {row{"", 0, "empty"},
+                       {"   ", 3, "empty"},
+                       {"nul", 0, "value"},
+                       {"[1,]", 3, "value"},
+                       {"[1 2]", 3, "',' or ']'"},
+                       {"{\"a\" 1}", 5, "':'"},
+                       {"{a:1}", 1, "member name"},
+                       {"{'a':1}", 1, "member name"},
+                       {"{\"a\":1,}", 7, "member name"},
+                       {"{\"a\":1 \"b\":2}", 7, "',' or '}'"},
+                       {"[1] x", 4, "after the end"},
+                       {"1 2", 2, "after the end"},
+                       {"\"abc", 0, "without an end"},
+                       {"\"a\\x\"", 2, "escape"},
+                       {"\"\\u12g4\"", 1, "hexadecimal"},
+                       {"\"a\nb\"", 2, "control"},
+                       {"1e999", 0, "beyond"},
+                       {"[1, -1e400]", 4, "beyond"},
+                       {"1e99999999999999999999", 0, "beyond"},
+                       {"1.", 2, "decimal point"},
+                       {"1e", 2, "exponent"},
+                       {"+1", 0, "value"},
+                       {".5", 0, "value"},
+                       {"01", 1, "after the end"},
+                       {"NaN", 0, "value"},
+                       {"Infinity", 0, "value"},
+                       {"// c\n1", 0, "value"},
+                       {"[1/*x*/]", 2, "',' or ']'"},
+                       {"\xef\xbb\xbf{}", 0, "value"},
+                       {"\"\xff\"", 1, "UTF-8"},
+                       {"\"\xc3\"", 1, "UTF-8"},
+                       {"\"\xed\xa0\x80\"", 1, "UTF-8"},
+                       {"[1]\0[2]"s, 3, "NUL"},
+                       {"[1\0]"s, 2, "',' or ']'"},
+                       {"\"\\ud800\"", 1, "surrogate"},
+                       {"\"\\udc00\"", 0, "surrogate"},
+                       {"[ \"\\udfff x\"]", 2, "surrogate"},
+                       {"\"\\ud800\\ud800\"", 1, "surrogate"},
+                       {"\"\\ud800a\"", 1, "surrogate"},
+                       {"{\"\\udc00\":1}", 1, "surrogate"},
+                       {"{", 1, "member name"},
+                       {"[", 1, "value"},
+                       {"{\"a\":", 5, "value"}}) {
     CAPTURE(r.in);
     const auto parsed = json::parse(r.in);
     REQUIRE_FALSE(parsed);
@@ -75,11 +138,13 @@ TEST_CASE("what is no JSON is refused at its place") {
 
 TEST_CASE("JSONC adds comments, trailing commas and a byte-order mark, nothing else") {
   CHECK(round("\xef\xbb\xbf{\"a\":1}", k_jsonc) == "{\"a\":1}");
-  CHECK(round("// one\r\n{ /* two */ \"a\" /*3*/ : /*4*/ 1, // five\r\n\"b\": [1,2,], }\n// six", k_jsonc) == "{\"a\":1,\"b\":[1,2]}");
+  CHECK(round("// one\r\n{ /* two */ \"a\" /*3*/ : /*4*/ 1, // five\r\n\"b\": [1,2,], }\n// six", k_jsonc) ==
+        "{\"a\":1,\"b\":[1,2]}");
   CHECK(round("{\"a\":\"// no comment /* */\"}", k_jsonc) == "{\"a\":\"// no comment /* */\"}");
   CHECK(round("[1] // end without newline", k_jsonc) == "[1]");
   CHECK(json::parse("[,1]", k_jsonc).error().offset == 1);
-  for (const auto& bad : {"[,]"s, "{,}"s, "[1,,]"s, "{a:1}"s, "['a']"s, "/* open"s, "[1] / 2"s, "# c\n1"s, "\xef\xbb\xbf\xef\xbb\xbf{}"s}) {
+  for (const auto& bad :
+       {"[,]"s, "{,}"s, "[1,,]"s, "{a:1}"s, "['a']"s, "/* open"s, "[1] / 2"s, "# c\n1"s, "\xef\xbb\xbf\xef\xbb\xbf{}"s}) {
     CAPTURE(bad);
     CHECK_FALSE(json::parse(bad, k_jsonc));
   }
@@ -153,9 +218,19 @@ TEST_CASE("nesting is capped, at the exact level") {
 }
 
 TEST_CASE("positions count lines and bytes from one") {
-  struct row { const char* text; std::uint32_t offset, line, column; };
-  for (const row& r : {row{"", 0, 1, 1}, {"abc", 2, 1, 3}, {"a\nb", 2, 2, 1}, {"a\r\nb", 3, 2, 1}, {"\n\n", 2, 3, 1}, {"ab", 99, 1, 3}, {"\xc3\xa9x", 2, 1, 3},
-                       {"\xef\xbb\xbfx", 3, 1, 1}, {"\xef\xbb\xbf\nx", 4, 2, 1}}) {
+  struct row {
+    const char* text;
+    std::uint32_t offset, line, column;
+  };
+  for (const row& r : {row{"", 0, 1, 1},
+                       {"abc", 2, 1, 3},
+                       {"a\nb", 2, 2, 1},
+                       {"a\r\nb", 3, 2, 1},
+                       {"\n\n", 2, 3, 1},
+                       {"ab", 99, 1, 3},
+                       {"\xc3\xa9x", 2, 1, 3},
+                       {"\xef\xbb\xbfx", 3, 1, 1},
+                       {"\xef\xbb\xbf\nx", 4, 2, 1}}) {
     CAPTURE(r.text);
     CHECK(json::locate(r.text, r.offset).line == r.line);
     CHECK(json::locate(r.text, r.offset).column == r.column);
@@ -163,17 +238,29 @@ TEST_CASE("positions count lines and bytes from one") {
 }
 
 TEST_CASE("the canonical form sorts names by bytes and escapes the least") {
-  struct row { const char *in, *out; };
-  for (const row& r : {row{"{ \"b\" : 1, \"a\" : [ 2, 1 ] }", "{\"a\":[2,1],\"b\":1}"}, {"{\"aa\":1,\"a\":2,\"B\":3,\"\\u00e9\":4}", "{\"B\":3,\"a\":2,\"aa\":1,\"\xc3\xa9\":4}"},
-                       {"\"\\n\\t\\u001f\\\"\\\\\\/\\u007f\"", "\"\\u000a\\u0009\\u001f\\\"\\\\/\x7f\""}, {"-0", "0"}, {"-0.0", "0"}, {"1e2", "100"}, {"1.50", "1.5"},
-                       {"{\"x\":{\"z\":1,\"y\":2}}", "{\"x\":{\"y\":2,\"z\":1}}"}, {"[1.0,1]", "[1,1]"}, {"0.000001", "1e-6"}, {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""}}) {
+  struct row {
+    const char *in, *out;
+  };
+  for (const row& r : {row{"{ \"b\" : 1, \"a\" : [ 2, 1 ] }", "{\"a\":[2,1],\"b\":1}"},
+                       {"{\"aa\":1,\"a\":2,\"B\":3,\"\\u00e9\":4}", "{\"B\":3,\"a\":2,\"aa\":1,\"\xc3\xa9\":4}"},
+                       {"\"\\n\\t\\u001f\\\"\\\\\\/\\u007f\"", "\"\\u000a\\u0009\\u001f\\\"\\\\/\x7f\""},
+                       {"-0", "0"},
+                       {"-0.0", "0"},
+                       {"1e2", "100"},
+                       {"1.50", "1.5"},
+                       {"{\"x\":{\"z\":1,\"y\":2}}", "{\"x\":{\"y\":2,\"z\":1}}"},
+                       {"[1.0,1]", "[1,1]"},
+                       {"0.000001", "1e-6"},
+                       {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""}}) {
     CAPTURE(r.in);
     CHECK(json::write_canonical(*json::parse(r.in)) == r.out);
   }
   // The config of golden vector 1, members shuffled.
-  const auto config = json::parse(R"({"exec":{"command":"true"},"cache":{"outputs":{"files":["dist/**"]},"inputs":{"files":["src/**"],"env":["API","MODE"]}}})");
-  CHECK(json::write_canonical(*config) ==
-        R"({"cache":{"inputs":{"env":["API","MODE"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})");
+  const auto config = json::parse(
+      R"({"exec":{"command":"true"},"cache":{"outputs":{"files":["dist/**"]},"inputs":{"files":["src/**"],"env":["API","MODE"]}}})");
+  CHECK(
+      json::write_canonical(*config) ==
+      R"({"cache":{"inputs":{"env":["API","MODE"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})");
 }
 
 TEST_CASE("written numbers read back equal") {
@@ -191,7 +278,8 @@ TEST_CASE("strings that are no UTF-8 are spelled so that the document stays vali
 }
 
 TEST_CASE("the pretty form indents by two") {
-  CHECK(json::write_pretty(*json::parse("{\"a\":[1,{}],\"b\":{\"c\":[]}}")) == "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {\n    \"c\": []\n  }\n}");
+  CHECK(json::write_pretty(*json::parse("{\"a\":[1,{}],\"b\":{\"c\":[]}}")) ==
+        "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {\n    \"c\": []\n  }\n}");
   CHECK(json::write_pretty(json::value(1)) == "1");
 }
 

@@ -135,7 +135,8 @@ TEST_CASE("what cannot be started is a failure with the reason") {
   dir.write("data", "x", 0644);
   dir.write("no-interpreter", "#!/nonexistent-vx\n", 0755);
   subprocess_options o;
-  for (const auto& [program, sys] : {std::pair{dir / "absent", ENOENT}, {dir / "data", EACCES}, {dir / "no-interpreter", ENOENT}, {dir.path(), EACCES}}) {
+  for (const auto& [program, sys] :
+       {std::pair{dir / "absent", ENOENT}, {dir / "data", EACCES}, {dir / "no-interpreter", ENOENT}, {dir.path(), EACCES}}) {
     CAPTURE(program);
     o.program = program;
     const auto got = run_subprocess(o);
@@ -181,7 +182,8 @@ TEST_CASE("extra descriptors keep their identity when numbers cross") {
 }
 
 TEST_CASE("signals start at their defaults and unblocked, whatever the host does") {
-  struct sigaction ignore {}, old_pipe {}, old_usr {};
+  struct sigaction ignore {
+  }, old_pipe{}, old_usr{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &old_pipe);
   ::sigaction(SIGUSR1, &ignore, &old_usr);
@@ -199,8 +201,10 @@ TEST_CASE("signals start at their defaults and unblocked, whatever the host does
 TEST_CASE("with a group of its own the child leads a session") {
   auto o = shell("ps -o pid=,pgid=,sid= -p $$ | tr -s ' '");
   o.program = "/bin/sh";
-  o.args = {"-c", "read -r pid comm state ppid pgrp session rest < /proc/self/stat; [ $pgrp = $session ] && [ $pgrp != \"$1\" ]; echo $?", "sh",
-            std::to_string(::getpgrp())};
+  o.args = {
+      "-c",
+      "read -r pid comm state ppid pgrp session rest < /proc/self/stat; [ $pgrp = $session ] && [ $pgrp != \"$1\" ]; echo $?",
+      "sh", std::to_string(::getpgrp())};
   CHECK(run_subprocess(o)->out == "0\n");
   o.own_group = false;
   CHECK(run_subprocess(o)->out == "1\n");

@@ -8,12 +8,14 @@ using namespace vx;
 using namespace std::string_literals;
 
 TEST_CASE("UTF-8 is checked strictly") {
-  for (const auto& good : {""s, "a"s, "\xc3\xa9"s, "\xe2\x82\xac"s, "\xf0\x9f\x98\x80"s, "\xed\x9f\xbf"s, "\xee\x80\x80"s, "\xf4\x8f\xbf\xbf"s, "\0"s}) {
+  for (const auto& good : {""s, "a"s, "\xc3\xa9"s, "\xe2\x82\xac"s, "\xf0\x9f\x98\x80"s, "\xed\x9f\xbf"s, "\xee\x80\x80"s,
+                           "\xf4\x8f\xbf\xbf"s, "\0"s}) {
     CAPTURE(good);
     CHECK(text::is_utf8(good));
   }
-  for (const auto& bad : {"\x80"s, "\xc0\xaf"s, "\xc1\xbf"s, "\xc3"s, "\xe0\x9f\xbf"s, "\xed\xa0\x80"s, "\xed\xbf\xbf"s, "\xe2\x82"s,
-                          "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s, "\xff"s, "a\xfe"s, "\xc3\x28"s}) {
+  for (const auto& bad :
+       {"\x80"s, "\xc0\xaf"s, "\xc1\xbf"s, "\xc3"s, "\xe0\x9f\xbf"s, "\xed\xa0\x80"s, "\xed\xbf\xbf"s, "\xe2\x82"s,
+        "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s, "\xff"s, "a\xfe"s, "\xc3\x28"s}) {
     CAPTURE(bad);
     CHECK_FALSE(text::is_utf8(bad));
   }
@@ -21,19 +23,32 @@ TEST_CASE("UTF-8 is checked strictly") {
 
 TEST_CASE("escaping keeps valid text and spells the rest") {
   CHECK(text::escape("plain \xc3\xa9") == "plain \xc3\xa9");
-  CHECK(text::escape("a\xff""b") == "a\\xffb");
+  CHECK(text::escape("a\xff"
+                     "b") == "a\\xffb");
   CHECK(text::escape("\xc3") == "\\xc3");
   CHECK(text::escape("\xed\xa0\x80") == "\\xed\\xa0\\x80");
   CHECK(text::escape("a\nb") == "a\nb");
   CHECK(text::escape("a\nb\x1b\x7f", true) == "a\\x0ab\\x1b\\x7f");
-  CHECK(text::escape("\xc2\x9b" "31m", true) == "\\xc2\\x9b31m");  // the one-character form of ESC [
+  CHECK(text::escape("\xc2\x9b"
+                     "31m",
+                     true) == "\\xc2\\x9b31m");  // the one-character form of ESC [
   CHECK(text::escape("\xc2\xa0", true) == "\xc2\xa0");
 }
 
 TEST_CASE("shell quoting is minimal and safe") {
-  struct row { std::string in, out; };
-  for (const row& r : {row{"", "''"}, {"a", "a"}, {"a/b.c-d_e=f:g,h@i%j+k", "a/b.c-d_e=f:g,h@i%j+k"}, {"a b", "'a b'"}, {"$x", "'$x'"},
-                       {"it's", "'it'\\''s'"}, {"\n", "'\n'"}, {"*", "'*'"}, {"~", "'~'"}, {"\xc3\xa9", "'\xc3\xa9'"}}) {
+  struct row {
+    std::string in, out;
+  };
+  for (const row& r : {row{"", "''"},
+                       {"a", "a"},
+                       {"a/b.c-d_e=f:g,h@i%j+k", "a/b.c-d_e=f:g,h@i%j+k"},
+                       {"a b", "'a b'"},
+                       {"$x", "'$x'"},
+                       {"it's", "'it'\\''s'"},
+                       {"\n", "'\n'"},
+                       {"*", "'*'"},
+                       {"~", "'~'"},
+                       {"\xc3\xa9", "'\xc3\xa9'"}}) {
     CHECK(text::shell_quote(r.in) == r.out);
   }
 }
@@ -87,9 +102,22 @@ TEST_CASE("trimming and splitting") {
 }
 
 TEST_CASE("sizes are shown in powers of 1024, one decimal below ten") {
-  struct row { std::uint64_t n; const char* out; };
-  for (const row& r : {row{0, "0 B"}, {1, "1 B"}, {1023, "1023 B"}, {1024, "1.0 KB"}, {1536, "1.5 KB"}, {10188, "9.9 KB"}, {10189, "10 KB"},
-                       {10240, "10 KB"}, {1048063, "1023 KB"}, {1048064, "1.0 MB"}, {1048576, "1.0 MB"}, {std::uint64_t{10} << 30, "10 GB"},
+  struct row {
+    std::uint64_t n;
+    const char* out;
+  };
+  for (const row& r : {row{0, "0 B"},
+                       {1, "1 B"},
+                       {1023, "1023 B"},
+                       {1024, "1.0 KB"},
+                       {1536, "1.5 KB"},
+                       {10188, "9.9 KB"},
+                       {10189, "10 KB"},
+                       {10240, "10 KB"},
+                       {1048063, "1023 KB"},
+                       {1048064, "1.0 MB"},
+                       {1048576, "1.0 MB"},
+                       {std::uint64_t{10} << 30, "10 GB"},
                        {~std::uint64_t{0}, "16 EB"}}) {
     CAPTURE(r.n);
     CHECK(text::format_bytes(r.n) == r.out);
@@ -97,9 +125,20 @@ TEST_CASE("sizes are shown in powers of 1024, one decimal below ten") {
 }
 
 TEST_CASE("durations round before the unit is chosen") {
-  struct row { std::int64_t ns; const char* out; };
-  for (const row& r : {row{0, "0ms"}, {499'999, "0ms"}, {500'000, "1ms"}, {999'499'999, "999ms"}, {999'500'000, "1.00s"}, {1'000'000'000, "1.00s"},
-                       {1'234'000'000, "1.23s"}, {1'235'000'000, "1.24s"}, {61'004'000'000, "61.00s"}, {-5, "0ms"}}) {
+  struct row {
+    std::int64_t ns;
+    const char* out;
+  };
+  for (const row& r : {row{0, "0ms"},
+                       {499'999, "0ms"},
+                       {500'000, "1ms"},
+                       {999'499'999, "999ms"},
+                       {999'500'000, "1.00s"},
+                       {1'000'000'000, "1.00s"},
+                       {1'234'000'000, "1.23s"},
+                       {1'235'000'000, "1.24s"},
+                       {61'004'000'000, "61.00s"},
+                       {-5, "0ms"}}) {
     CAPTURE(r.ns);
     CHECK(text::format_duration_ns(r.ns) == r.out);
   }
@@ -138,10 +177,25 @@ TEST_CASE("durations and sizes name their unit") {
 }
 
 TEST_CASE("a star matches any run of bytes") {
-  struct row { const char *pattern, *word; bool match; };
-  for (const row& r : {row{"", "", true}, {"*", "", true}, {"*", "a/b", true}, {"a*", "a", true}, {"a*c", "abbc", true}, {"a*c", "abbd", false},
-                       {"*a*b", "xxaxxabxb", true}, {"**", "x", true}, {"a", "ab", false}, {"ab", "a", false}, {"a?", "ab", false}, {"[a]", "[a]", true},
-                       {"@scope/*", "@scope/x", true}, {"*aab", "aaaab", true}, {"build:*", "build:", true}}) {
+  struct row {
+    const char *pattern, *word;
+    bool match;
+  };
+  for (const row& r : {row{"", "", true},
+                       {"*", "", true},
+                       {"*", "a/b", true},
+                       {"a*", "a", true},
+                       {"a*c", "abbc", true},
+                       {"a*c", "abbd", false},
+                       {"*a*b", "xxaxxabxb", true},
+                       {"**", "x", true},
+                       {"a", "ab", false},
+                       {"ab", "a", false},
+                       {"a?", "ab", false},
+                       {"[a]", "[a]", true},
+                       {"@scope/*", "@scope/x", true},
+                       {"*aab", "aaaab", true},
+                       {"build:*", "build:", true}}) {
     CAPTURE(r.pattern);
     CAPTURE(r.word);
     CHECK(text::star_match(r.pattern, r.word) == r.match);
@@ -150,11 +204,29 @@ TEST_CASE("a star matches any run of bytes") {
 }
 
 TEST_CASE("escape sequences disappear and text stays") {
-  struct row { std::string in, out; };
-  for (const row& r : {row{"plain", "plain"}, {"\x1b[31mred\x1b[0m", "red"}, {"\x1b[1;38;5;4mx", "x"}, {"\x1b]0;title\x07x", "x"},
-                       {"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"}, {"\x1b(Bx", "x"}, {"\x1b""7x\x1b""8", "x"}, {"\x1b[2Kx", "x"},
-                       {"a\x1b", "a"}, {"a\x1b[", "a"}, {"a\x1b[31", "a"}, {"\x1b[?25lx", "x"}, {"\x1bPdata\x1b\\x", "x"},
-                       {"\x1b\x1b[31mx", "x"}, {"\x1b]0;open", ""}, {"x\ny", "x\ny"}, {"\x1b[3\nx", "\nx"}}) {
+  struct row {
+    std::string in, out;
+  };
+  for (const row& r : {row{"plain", "plain"},
+                       {"\x1b[31mred\x1b[0m", "red"},
+                       {"\x1b[1;38;5;4mx", "x"},
+                       {"\x1b]0;title\x07x", "x"},
+                       {"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"},
+                       {"\x1b(Bx", "x"},
+                       {"\x1b"
+                        "7x\x1b"
+                        "8",
+                        "x"},
+                       {"\x1b[2Kx", "x"},
+                       {"a\x1b", "a"},
+                       {"a\x1b[", "a"},
+                       {"a\x1b[31", "a"},
+                       {"\x1b[?25lx", "x"},
+                       {"\x1bPdata\x1b\\x", "x"},
+                       {"\x1b\x1b[31mx", "x"},
+                       {"\x1b]0;open", ""},
+                       {"x\ny", "x\ny"},
+                       {"\x1b[3\nx", "\nx"}}) {
     CAPTURE(r.in);
     CHECK(text::strip_escapes(r.in) == r.out);
   }

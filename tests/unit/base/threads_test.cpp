@@ -111,7 +111,8 @@ cancel_token* g_token = nullptr;
 TEST_CASE("a signal handler may raise the token") {
   cancel_token token;
   g_token = &token;
-  struct sigaction action {}, old {};
+  struct sigaction action {
+  }, old{};
   action.sa_handler = [](int s) { g_token->request(s); };
   ::sigaction(SIGUSR1, &action, &old);
   ::raise(SIGUSR1);

@@ -74,10 +74,12 @@ TEST_CASE("an artifact reads back with names of any bytes, modes, times, links a
   std::vector<output_row> rows;
   std::vector<std::string> bodies;
   const std::string long_name = "d/" + std::string(200, 'n') + "/" + std::string(250, 'm');
-  for (const std::string& name : {std::string("a\xff\xfe b\n"), std::string("back\\slash"), std::string("caf\xc3\xa9"), long_name, std::string("z=1\n")}) {
+  for (const std::string& name : {std::string("a\xff\xfe b\n"), std::string("back\\slash"), std::string("caf\xc3\xa9"),
+                                  long_name, std::string("z=1\n")}) {
     rows.push_back(row('f', name, name.size(), static_cast<std::uint16_t>(rows.size() * 0111)));
   }
-  const fs::timestamp times[] = {{0, 0}, {-315'619'200, 1}, {10'413'792'000, 999'999'999}, {1'700'000'000, 120'000'000}, {-1, 999'999'999}};
+  const fs::timestamp times[] = {
+      {0, 0}, {-315'619'200, 1}, {10'413'792'000, 999'999'999}, {1'700'000'000, 120'000'000}, {-1, 999'999'999}};
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].mtime = times[i];
   rows.push_back(row('l', "link\xff"));
   rows.back().target = "../p/\xfe";
@@ -219,7 +221,9 @@ TEST_CASE("structure around the members is checked: document, key, log, sum, end
     CHECK_FALSE(accepts("[]"));
     CHECK_FALSE(accepts("x"));
   }
-  SUBCASE("a member after the sum") { CHECK_FALSE(scan_artifact(frame_of(wrap({file("project/dist/a")}, tar_of(file("project/dist/b")))), e)); }
+  SUBCASE("a member after the sum") {
+    CHECK_FALSE(scan_artifact(frame_of(wrap({file("project/dist/a")}, tar_of(file("project/dist/b")))), e));
+  }
   SUBCASE("no end blocks") { CHECK_FALSE(scan_artifact(frame_of(good.substr(0, good.size() - 1024)), e)); }
   SUBCASE("one end block") { CHECK_FALSE(scan_artifact(frame_of(good.substr(0, good.size() - 512)), e)); }
   SUBCASE("data after the end") {
@@ -286,9 +290,11 @@ TEST_CASE("the container of format 1 is pinned to the byte") {
   const std::string bytes = pack({row('f', "dist/a", 5), row('d', "dist/d", 0, 0700)}, {"hello", ""});
   std::string tar(ZSTD_getFrameContentSize(bytes.data(), bytes.size()), '\0');
   REQUIRE(ZSTD_decompress(tar.data(), tar.size(), bytes.data(), bytes.size()) == tar.size());
-  CHECK(tar.find("{\"exec\":{\"cpuNs\":34,\"durationNs\":12},\"format\":1,\"key\":\"" + k_key.hex() + "\",\"task\":\"p#build\"}") != std::string::npos);
+  CHECK(tar.find("{\"exec\":{\"cpuNs\":34,\"durationNs\":12},\"format\":1,\"key\":\"" + k_key.hex() +
+                 "\",\"task\":\"p#build\"}") != std::string::npos);
   artifact_sum s;
-  const std::string doc = "{\"exec\":{\"cpuNs\":34,\"durationNs\":12},\"format\":1,\"key\":\"" + k_key.hex() + "\",\"task\":\"p#build\"}";
+  const std::string doc =
+      "{\"exec\":{\"cpuNs\":34,\"durationNs\":12},\"format\":1,\"key\":\"" + k_key.hex() + "\",\"task\":\"p#build\"}";
   s.member(".vx/entry.json", 'f', 0644, {}, doc.size());
   s.body(doc);
   s.member(".vx/log", 'f', 0644, {}, 0);

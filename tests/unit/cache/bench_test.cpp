@@ -17,7 +17,8 @@ constexpr std::uint64_t k_tasks = 3270;
 double cpu_us() {
   struct rusage u {};
   ::getrusage(RUSAGE_SELF, &u);
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+         static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 template <class F>
@@ -25,7 +26,8 @@ void measure(const char* what, double per, F&& f) {
   const double cpu = cpu_us();
   const std::int64_t wall = mono_ns();
   f();
-  std::printf("%-44s wall %9.2f us, cpu %9.2f us each\n", what, static_cast<double>(mono_ns() - wall) / 1e3 / per, (cpu_us() - cpu) / per);
+  std::printf("%-44s wall %9.2f us, cpu %9.2f us each\n", what, static_cast<double>(mono_ns() - wall) / 1e3 / per,
+              (cpu_us() - cpu) / per);
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ TEST_CASE("bench: one-file tasks through save, lookup, proof, restore and histor
   }
   const double n = k_tasks;
   std::vector<key::component> components;
-  for (int i = 0; i < 20; ++i) components.push_back({key::component_kind::file, "packages/p/src/" + std::to_string(i) + ".ts", std::string(40, 'a')});
+  for (int i = 0; i < 20; ++i)
+    components.push_back({key::component_kind::file, "packages/p/src/" + std::to_string(i) + ".ts", std::string(40, 'a')});
   {
     auto s = w.open();
     auto i = cache::index::open(w.root(), {}).value();
@@ -67,7 +70,8 @@ TEST_CASE("bench: one-file tasks through save, lookup, proof, restore and histor
     measure("current_many", n, [&] { states = i->current_many(keys); });
     std::uint64_t current = 0;
     measure("is_current", n, [&] {
-      for (std::uint64_t k = 0; k < k_tasks; ++k) current += is_current(scopes[k], hits[k]->outputs, states[k]->stamps, states[k]->dirs) ? 1 : 0;
+      for (std::uint64_t k = 0; k < k_tasks; ++k)
+        current += is_current(scopes[k], hits[k]->outputs, states[k]->stamps, states[k]->dirs) ? 1 : 0;
     });
     CHECK(current == k_tasks);
     measure("touch_used, fresh", n, [&] { s->touch_used(keys, wall_ns()); });
@@ -100,10 +104,12 @@ TEST_CASE("bench: one-file tasks through save, lookup, proof, restore and histor
   const auto hits = s->lookup_many(keys, true);
   w.dir.sh("rm -rf ws/packages/*/dist");
   measure("restore, output absent", n, [&] {
-    for (std::uint64_t k = 0; k < k_tasks; ++k) REQUIRE(s->restore(*hits[k], scopes[k], w.stage()).how == restore_result::outcome::restored);
+    for (std::uint64_t k = 0; k < k_tasks; ++k)
+      REQUIRE(s->restore(*hits[k], scopes[k], w.stage()).how == restore_result::outcome::restored);
   });
   measure("restore over the old output", n, [&] {
-    for (std::uint64_t k = 0; k < k_tasks; ++k) REQUIRE(s->restore(*hits[k], scopes[k], w.stage()).how == restore_result::outcome::restored);
+    for (std::uint64_t k = 0; k < k_tasks; ++k)
+      REQUIRE(s->restore(*hits[k], scopes[k], w.stage()).how == restore_result::outcome::restored);
   });
   measure("clean", n, [&] {
     for (std::uint64_t k = 0; k < k_tasks; ++k) REQUIRE(clean_outputs(scopes[k]));
@@ -126,5 +132,6 @@ TEST_CASE("bench: 2,000 outputs in place" * doctest::skip()) {
   measure("is_current of 2,000 files, snapshot", 1, [&] { CHECK(is_current(scope, r.outputs, r.stamps, blob)); });
   const auto hit = s->lookup(key_of(1));
   w.dir.sh("rm -rf ws/p/dist");
-  measure("restore of 2,000 files", 1, [&] { CHECK(s->restore(*hit, scope, w.stage()).how == restore_result::outcome::restored); });
+  measure("restore of 2,000 files", 1,
+          [&] { CHECK(s->restore(*hit, scope, w.stage()).how == restore_result::outcome::restored); });
 }

@@ -49,7 +49,8 @@ struct workspace {
   std::string store_dir() const { return dir / "store"; }
   std::string stage() const { return root() + "/.vx/stage"; }
 
-  output_scope scope(std::vector<std::string> files, std::vector<std::string> workspace_files = {}, std::vector<std::string> nested = {}) const {
+  output_scope scope(std::vector<std::string> files, std::vector<std::string> workspace_files = {},
+                     std::vector<std::string> nested = {}) const {
     return make_scope(root(), "p", std::move(files), std::move(workspace_files), std::move(nested));
   }
   std::unique_ptr<store> open(bool create = true) {
@@ -71,7 +72,8 @@ struct workspace {
   }
   /// `find` in the project: kind, mode, name; files with size and time, links with their text.
   std::string tree(const std::string& sub = ".") const {
-    return dir.sh("cd ws/p && { find " + sub + " -type f -printf '%y %m %p %s %T@\\n'; find " + sub + " ! -type f -printf '%y %m %p %l\\n'; } 2>/dev/null | LC_ALL=C sort");
+    return dir.sh("cd ws/p && { find " + sub + " -type f -printf '%y %m %p %s %T@\\n'; find " + sub +
+                  " ! -type f -printf '%y %m %p %l\\n'; } 2>/dev/null | LC_ALL=C sort");
   }
   std::size_t files_in_store() const { return std::stoul(dir.sh("ls -A store | grep -c 'tar.zst$' || true")); }
   std::size_t temporaries() const { return std::stoul(dir.sh("ls -A store | grep -c '^.tmp-' || true")); }

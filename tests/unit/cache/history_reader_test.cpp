@@ -68,7 +68,8 @@ TEST_CASE("the table gains a column for what unsaved results were made of when o
   const workspace w;
   digest128 salt, other;
   salt.raw.fill(std::byte{7});
-  const std::vector<key::component> parts = {{key::component_kind::env, "MODE", "0123"}, {key::component_kind::file, "src/x", "ab"}};
+  const std::vector<key::component> parts = {{key::component_kind::env, "MODE", "0123"},
+                                             {key::component_kind::file, "src/x", "ab"}};
   const auto index = open_index(w);
   std::vector<run_row> rows;
   for (std::uint64_t i = 0; i < 70; ++i) rows.push_back(row("p" + std::to_string(i), "success", i, 1000));
@@ -82,7 +83,8 @@ TEST_CASE("the table gains a column for what unsaved results were made of when o
   history_reader before(w.root());
   CHECK(before.unsaved_inputs(new_run_id(), key_of(1)).empty());
 
-  for (const std::size_t i : {std::size_t{0}, std::size_t{33}, std::size_t{69}}) rows[i].inputs = encode_unsaved_inputs(salt, parts);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{33}, std::size_t{69}})
+    rows[i].inputs = encode_unsaved_inputs(salt, parts);
   const run_id second = record(*index, wall_ns(), rows);
   history_reader reader(w.root());
   for (std::uint64_t i = 0; i < 70; ++i) {

@@ -92,7 +92,11 @@ TEST_CASE("stamps, snapshots, memos, sizes, verdicts, evaluations and blobs are 
   CHECK(got[4]->dirs.empty());
 
   CHECK(i->file_memo_count() == 1200);
-  std::vector<std::string> few = {"src/\xff" "7", "none"}, many;
+  std::vector<std::string> few =
+                               {"src/\xff"
+                                "7",
+                                "none"},
+                           many;
   for (int n = 0; n < 1100; ++n) many.push_back("src/\xff" + std::to_string(n));
   many.push_back("none");
   const auto seven = i->file_memos(few);
@@ -101,7 +105,8 @@ TEST_CASE("stamps, snapshots, memos, sizes, verdicts, evaluations and blobs are 
   CHECK(seven[0].ctime_ns == -7);
   CHECK(seven[0].id == memo(few[0], 7).id);
   CHECK(i->file_memos(many).size() == 1100);
-  CHECK(i->blob_sizes({key::git_blob_id("x", key::object_format::sha256), key::git_blob_id("y", key::object_format::sha1)}).size() == 1);
+  CHECK(i->blob_sizes({key::git_blob_id("x", key::object_format::sha256), key::git_blob_id("y", key::object_format::sha1)})
+            .size() == 1);
   CHECK(i->verdict(key_of(9)) == std::string("a\0b", 3));
   CHECK_FALSE(i->verdict(key_of(10)));
   REQUIRE(i->config_evals({"vx.config.ts", "other"}).size() == 1);

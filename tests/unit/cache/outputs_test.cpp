@@ -20,7 +20,8 @@ std::string listed(const output_scope& scope) {
   std::vector<std::string> out;
   const auto rows = list_outputs(scope).value();
   for (const output_row& r : rows) {
-    out.push_back(std::string(1, r.kind) + " " + (r.space == space::workspace ? "//" : "") + r.path + (r.kind == 'l' ? " -> " + r.target : ""));
+    out.push_back(std::string(1, r.kind) + " " + (r.space == space::workspace ? "//" : "") + r.path +
+                  (r.kind == 'l' ? " -> " + r.target : ""));
   }
   return joined(out);
 }
@@ -30,8 +31,9 @@ std::string names(const std::vector<std::string>& v) { return joined(v); }
 
 TEST_CASE("listing selects what the declaration owns and nothing behind its walls") {
   workspace w;
-  for (const char* f : {"dist/a", "dist/.hidden", "dist/sub/b", "dist/node_modules/n", "dist/.git/config", "dist/.vx/x", "dist/keep/k", "src/s",
-                        "nested/dist/z", "dist/inner/y", "foo-utils/f", "foo/f", "node_modules/m/i", "lit", "out/deep/o", "a.js", "x/b.js", "[id]/p"}) {
+  for (const char* f : {"dist/a", "dist/.hidden", "dist/sub/b", "dist/node_modules/n", "dist/.git/config", "dist/.vx/x",
+                        "dist/keep/k", "src/s", "nested/dist/z", "dist/inner/y", "foo-utils/f", "foo/f", "node_modules/m/i",
+                        "lit", "out/deep/o", "a.js", "x/b.js", "[id]/p"}) {
     w.dir.write(std::string("ws/p/") + f, "x");
   }
   w.dir.write("ws/gen/g", "x");
@@ -41,8 +43,15 @@ TEST_CASE("listing selects what the declaration owns and nothing behind its wall
   w.dir.symlink("../src", "ws/p/dist/dirlink");
   w.dir.symlink("nowhere", "ws/p/dist/dangling");
 
-  const std::vector<std::string> all = {"f dist/.hidden", "f dist/a", "l dist/dangling -> nowhere", "l dist/dirlink -> ../src", "d dist/empty", "f dist/inner/y",
-                      "f dist/keep/k", "l dist/link -> a", "f dist/sub/b"};
+  const std::vector<std::string> all = {"f dist/.hidden",
+                                        "f dist/a",
+                                        "l dist/dangling -> nowhere",
+                                        "l dist/dirlink -> ../src",
+                                        "d dist/empty",
+                                        "f dist/inner/y",
+                                        "f dist/keep/k",
+                                        "l dist/link -> a",
+                                        "f dist/sub/b"};
   const std::string dist = names(all);
   CHECK(listed(w.scope({"dist/**"})) == dist);
   CHECK(listed(w.scope({"dist"})) == dist);
@@ -93,7 +102,8 @@ TEST_CASE("nothing matched is told from success without outputs") {
 
 TEST_CASE("the clean empties the owned area, keeps the wildcard's root and touches nothing else") {
   workspace w;
-  for (const char* f : {"dist/a", "dist/sub/b", "dist/keep/k", "dist/node_modules/n", "out/o", "lit", "src/s", "part/x.js", "part/x.ts", "real/r"}) {
+  for (const char* f : {"dist/a", "dist/sub/b", "dist/keep/k", "dist/node_modules/n", "out/o", "lit", "src/s", "part/x.js",
+                        "part/x.ts", "real/r"}) {
     w.dir.write(std::string("ws/p/") + f, "x");
   }
   w.dir.write("ws/gen/deep/g", "x");
@@ -195,8 +205,8 @@ TEST_CASE("link targets: relative, short, never above the root at any step, neve
   CHECK(bad_link_target("p/dist/l", "../../q/x") == nullptr);
   CHECK(bad_link_target("p/dist/l", "..//./../q/") == nullptr);
   CHECK(bad_link_target("l", "nowhere") == nullptr);
-  for (const std::string& bad : {std::string("/x"), std::string("../../../x"), std::string("../../../ws/p"), std::string("../../.git/hooks"),
-                                 std::string("../../.VX"), std::string(), long_target}) {
+  for (const std::string& bad : {std::string("/x"), std::string("../../../x"), std::string("../../../ws/p"),
+                                 std::string("../../.git/hooks"), std::string("../../.VX"), std::string(), long_target}) {
     CHECK_MESSAGE(bad_link_target("p/dist/l", bad) != nullptr, bad.substr(0, 40));
   }
 }
@@ -204,7 +214,9 @@ TEST_CASE("link targets: relative, short, never above the root at any step, neve
 namespace {
 
 /// Waits out the racy window by setting directory times back, the way time itself would.
-void age(const workspace& w, const std::string& dirs) { w.dir.sh("cd ws/p && find " + dirs + " -type d -exec touch -d '2 hours ago 1.5 seconds ago' {} +"); }
+void age(const workspace& w, const std::string& dirs) {
+  w.dir.sh("cd ws/p && find " + dirs + " -type d -exec touch -d '2 hours ago 1.5 seconds ago' {} +");
+}
 
 std::vector<output_stamp> stamps_of(const workspace& w, const std::vector<output_row>& rows) {
   std::vector<output_stamp> out;
@@ -240,7 +252,7 @@ TEST_CASE("a tree is current only while every output and the set of names are wh
       "rm dist/a",
       "chmod 600 dist/a",
       ": > dist/a",
-      "cp -p dist/a t && mv t dist/a",                      // same bytes, mode and time, another inode
+      "cp -p dist/a t && mv t dist/a",  // same bytes, mode and time, another inode
       "touch -r dist/a t && printf ONE > dist/a && touch -r t dist/a && rm t",
       "touch dist/a",
       "touch dist/stray",

@@ -44,8 +44,9 @@ TEST_CASE("a flipped byte, a cut and a tail are refused in every blob") {
   dirs[0].ino = 5;
   dirs[1].state = dir_state::absent;
   dirs[1].path = "out";
-  const std::string blobs[] = {encode_outputs(sample_rows()), encode_stamps({{1, 2}, {0, 0}}), encode_dirs(dirs),
-                               encode_components({{key::component_kind::env, "A", "x"}, {key::component_kind::file, "b", "y"}})};
+  const std::string blobs[] = {
+      encode_outputs(sample_rows()), encode_stamps({{1, 2}, {0, 0}}), encode_dirs(dirs),
+      encode_components({{key::component_kind::env, "A", "x"}, {key::component_kind::file, "b", "y"}})};
   for (int kind = 0; kind < 4; ++kind) {
     const std::string& blob = blobs[kind];
     const auto accepted = [&](const std::string& b) {
@@ -95,7 +96,8 @@ TEST_CASE("components are sorted, compressed when long and collapse their files 
   CHECK(std::is_sorted(back->begin() + 1, back->end(), [](const auto& a, const auto& b) { return a.name < b.name; }));
 
   std::vector<key::component> huge;
-  for (int i = 0; i < 60'000; ++i) huge.push_back({key::component_kind::file, "src/" + std::string(60, 'x') + std::to_string(i), std::string(40, 'a')});
+  for (int i = 0; i < 60'000; ++i)
+    huge.push_back({key::component_kind::file, "src/" + std::string(60, 'x') + std::to_string(i), std::string(40, 'a')});
   huge.push_back({key::component_kind::env, "A", "d"});
   const auto small = decode_components(encode_components(huge));
   REQUIRE(small);

@@ -39,10 +39,13 @@ std::string run_sql(const std::string& file, const std::string& sql) {
   sqlite3* db = nullptr;
   std::string out;
   REQUIRE(sqlite3_open_v2(file.c_str(), &db, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK);
-  CHECK(sqlite3_exec(db, sql.c_str(), [](void* to, int, char** v, char**) {
-    *static_cast<std::string*>(to) = v[0] != nullptr ? v[0] : "";
-    return 0;
-  }, &out, nullptr) == SQLITE_OK);
+  CHECK(sqlite3_exec(
+            db, sql.c_str(),
+            [](void* to, int, char** v, char**) {
+              *static_cast<std::string*>(to) = v[0] != nullptr ? v[0] : "";
+              return 0;
+            },
+            &out, nullptr) == SQLITE_OK);
   sqlite3_close(db);
   return out;
 }
@@ -176,7 +179,10 @@ TEST_CASE("what cannot be stored refuses the save by name, stores nothing and le
       {"mkdir dist && ln -s ../../.git/x dist/git", {"dist/**"}, save_outcome::unstorable_output, ".git"},
       {"mkdir dist && mkfifo dist/ff", {"dist/**"}, save_outcome::unstorable_output, "p/dist/ff"},
       {"mkdir -p .o/p && ln -s .o/p dist", {"dist/**"}, save_outcome::unstorable_output, "declare .o/p/** too"},
-      {"mkdir dist && truncate -s 3G dist/huge && touch dist/small", {"dist/**"}, save_outcome::too_large, "p/dist/huge (3.0 GB)"},
+      {"mkdir dist && truncate -s 3G dist/huge && touch dist/small",
+       {"dist/**"},
+       save_outcome::too_large,
+       "p/dist/huge (3.0 GB)"},
   };
   for (const row& r : table) {
     workspace w;
@@ -518,7 +524,8 @@ TEST_CASE("sixteen processes create one store at one instant and all save into i
     CHECK(w.dir.sh("ls -A cache/vx/*/ | grep -c -e '^.tmp' -e bad || true") == "0\n");
     CHECK(w.dir.sh("cat cache/vx/*/.gitignore") == "*\n");
     if (std::string(how) == "private") {
-      CHECK(w.dir.sh("stat -c %a cache/vx cache/vx/* cache/vx/*/store-1.db cache/vx/*/lock cache/vx/*/*.zst | sort -u") == "600\n700\n");
+      CHECK(w.dir.sh("stat -c %a cache/vx cache/vx/* cache/vx/*/store-1.db cache/vx/*/lock cache/vx/*/*.zst | sort -u") ==
+            "600\n700\n");
     }
   }
 }
@@ -673,7 +680,8 @@ TEST_CASE("an unwritable store serves hits, saves nothing and says so once") {
     (void)saved(*s, scope, 1);
     (void)saved(*s, scope, 3);
   }
-  w.dir.sh("chmod 755 . && rm -rf ws/p/dist && mkdir -p ws/.vx && chmod -R 777 ws && chmod -R go=rX store && chmod 600 store/" + key_of(3).hex() + "*");
+  w.dir.sh("chmod 755 . && rm -rf ws/p/dist && mkdir -p ws/.vx && chmod -R 777 ws && chmod -R go=rX store && chmod 600 store/" +
+           key_of(3).hex() + "*");
   CHECK(wait_for(spawn("unwritable", {w.root(), w.store_dir(), w.stage()})) == 0);
   CHECK(w.dir.read("ws/p/dist/a") == "one");
   w.dir.sh("rm -rf ws/p/dist && chmod 755 ws/.vx && rm -rf ws/.vx/stage");
@@ -722,7 +730,9 @@ TEST_CASE("a stage on another file system is copied beside the target and rename
   if (::geteuid() != 0) return;
   workspace w;
   auto s = w.open();
-  w.dir.sh("mkdir ws/p/dist && head -c 300000 /dev/urandom > ws/p/dist/a && chmod 000 ws/p/dist/a && touch -d @5.25 ws/p/dist/a && ln -s a ws/p/dist/l");
+  w.dir.sh(
+      "mkdir ws/p/dist && head -c 300000 /dev/urandom > ws/p/dist/a && chmod 000 ws/p/dist/a && touch -d @5.25 ws/p/dist/a && "
+      "ln -s a ws/p/dist/l");
   const auto scope = w.scope({"dist/**"});
   const std::string before = w.tree("dist");
   const lookup_result hit = saved(*s, scope, 1);
@@ -765,10 +775,10 @@ TEST_CASE("refusals of the system end a restore with the output's name or a miss
     int sys;
     restore_outcome how;
   };
-  const row table[] = {{"stage", ENOSPC, restore_outcome::tree_error},  {"stage", EMFILE, restore_outcome::tree_error},
-                       {"write", EDQUOT, restore_outcome::tree_error},  {"rename", EACCES, restore_outcome::tree_error},
-                       {"mkdir", EROFS, restore_outcome::tree_error},   {"symlink", ENOSPC, restore_outcome::tree_error},
-                       {"read", EIO, restore_outcome::missing},         {"open", EMFILE, restore_outcome::tree_error}};
+  const row table[] = {{"stage", ENOSPC, restore_outcome::tree_error}, {"stage", EMFILE, restore_outcome::tree_error},
+                       {"write", EDQUOT, restore_outcome::tree_error}, {"rename", EACCES, restore_outcome::tree_error},
+                       {"mkdir", EROFS, restore_outcome::tree_error},  {"symlink", ENOSPC, restore_outcome::tree_error},
+                       {"read", EIO, restore_outcome::missing},        {"open", EMFILE, restore_outcome::tree_error}};
   for (const row& r : table) {
     w.dir.sh("rm -rf ws/p/dist");
     {
@@ -853,7 +863,8 @@ TEST_CASE("retention: age, then size, strictly oldest use first; files without r
   const std::uint64_t k_size = (s->lookup(key_of(0))->entry.artifact_bytes + 4095) / 4096 * 4096;
   const std::int64_t now = wall_ns(), hour = std::int64_t{3600} * 1'000'000'000, day = 24 * hour;
   const auto set_used = [&](std::uint64_t k, std::int64_t at) {
-    run_sql(w.store_dir() + "/store-1.db", "UPDATE entries SET used_ns = " + std::to_string(at) + " WHERE key = x'" + key_of(k).hex() + "'");
+    run_sql(w.store_dir() + "/store-1.db",
+            "UPDATE entries SET used_ns = " + std::to_string(at) + " WHERE key = x'" + key_of(k).hex() + "'");
   };
   for (std::uint64_t k = 0; k < 10; ++k) set_used(k, now - static_cast<std::int64_t>(10 - k) * day);
   set_used(3, now + 1000 * day);  // the future counts as now
@@ -894,11 +905,13 @@ TEST_CASE("retention: age, then size, strictly oldest use first; files without r
     CHECK(s->artifact_present(key_of(77)));  // younger than an hour: never
   }
   SUBCASE("temporaries and strangers") {
-    w.dir.sh("cd store && for n in .tmp-other-1-aa .tmp-$(uname -n)-999999-aa .tmp-$(uname -n)-1-aa stranger.txt; do touch -d '2 hours ago' $n; done; "
-             "touch .tmp-other-1-new; touch -d '40 days ago' store-9.db store-2.db-wal");
+    w.dir.sh(
+        "cd store && for n in .tmp-other-1-aa .tmp-$(uname -n)-999999-aa .tmp-$(uname -n)-1-aa stranger.txt; do touch -d '2 "
+        "hours ago' $n; done; "
+        "touch .tmp-other-1-new; touch -d '40 days ago' store-9.db store-2.db-wal");
     CHECK(s->prune(keep, false, true).has_value());
-    CHECK(w.dir.sh("cd store && ls -A | grep -v -e zst -e '^store-1' -e lock -e gitignore | sed \"s/$(uname -n)/H/\" | LC_ALL=C sort") ==
-          ".tmp-H-1-aa\n.tmp-other-1-new\nstranger.txt\n");
+    CHECK(w.dir.sh("cd store && ls -A | grep -v -e zst -e '^store-1' -e lock -e gitignore | sed \"s/$(uname -n)/H/\" | "
+                   "LC_ALL=C sort") == ".tmp-H-1-aa\n.tmp-other-1-new\nstranger.txt\n");
   }
   SUBCASE("rows without files go unreported once unused for an hour") {
     w.dir.sh("rm store/" + key_of(8).hex() + "* store/" + key_of(3).hex() + "*");
@@ -927,7 +940,8 @@ TEST_CASE("uses are recorded in one batch; a large one at a grain that this proc
     const std::int64_t later = saved(*s, scope, 2).entry.used_ns;
     std::vector<digest128> many{key_of(1)};
     for (std::uint64_t k = 1000; k < 1300; ++k) many.push_back(key_of(k));
-    run_sql(w.store_dir() + "/store-1.db", "UPDATE entries SET used_ns = " + std::to_string(later - 1'000'000'000) + " WHERE key = x'" + key_of(1).hex() + "'");
+    run_sql(w.store_dir() + "/store-1.db", "UPDATE entries SET used_ns = " + std::to_string(later - 1'000'000'000) +
+                                               " WHERE key = x'" + key_of(1).hex() + "'");
     (void)s->lookup(key_of(1));
     s->touch_used(many, wall_ns());
     CHECK(s->lookup(key_of(1))->entry.used_ns == later - 1'000'000'000);
@@ -989,7 +1003,8 @@ TEST_CASE("which directory is the store") {
   SUBCASE("refusals come before anything is written") {
     w.dir.write("named/package.json", "{}");
     w.dir.write("above/sub/vx.config.ts", "");
-    for (const std::string& bad : {std::string(), std::string("  "), w.dir / "named", w.root(), w.dir.path(), std::string("/"), w.dir / "above"}) {
+    for (const std::string& bad :
+         {std::string(), std::string("  "), w.dir / "named", w.root(), w.dir.path(), std::string("/"), w.dir / "above"}) {
       q.flag = bad;
       CHECK_MESSAGE(!locate_store(q), bad);
     }

@@ -51,7 +51,10 @@ TEST_CASE("an empty value means the bare flag on few flags and is refused on the
 }
 
 TEST_CASE("values are checked for their form") {
-  struct row { words given; const char* says; };
+  struct row {
+    words given;
+    const char* says;
+  };
   const row rows[] = {
       {{"b", "--retry", "-1"}, "--retry needs a whole number from 0, got \"-1\""},
       {{"b", "--retry", "1.5"}, "--retry needs a whole number from 0, got \"1.5\""},
@@ -74,8 +77,14 @@ TEST_CASE("values are checked for their form") {
       {{"b", "--dry", "--format", "json"}, "--format json is for runs; say --dry=json"},
   };
   for (const row& r : rows) CHECK(refused("run", r.given) == r.says);
-  for (const words& fine : {words{"b", "--retry", "0"}, {"b", "--concurrency", "200%"}, {"b", "--timeout", "2147483647"}, {"b", "--tag", "a=b=c"},
-                            {"b", "--cache-dir=-x"}, {"b", "--all=true"}, {"b", "--continue"}, {"b", "--verbosity=0"}}) {
+  for (const words& fine : {words{"b", "--retry", "0"},
+                            {"b", "--concurrency", "200%"},
+                            {"b", "--timeout", "2147483647"},
+                            {"b", "--tag", "a=b=c"},
+                            {"b", "--cache-dir=-x"},
+                            {"b", "--all=true"},
+                            {"b", "--continue"},
+                            {"b", "--verbosity=0"}}) {
     CHECK(refused("run", fine) == "(accepted)");
   }
   CHECK_FALSE(parsed("run", {"b", "--force=false"}).has("--force"));
@@ -115,15 +124,22 @@ TEST_CASE("JSON is asked for before the dashes, whatever else is wrong") {
 
 TEST_CASE("last: a count after --list is its value, and what can't go together is refused") {
   const auto parse = [](const std::vector<std::string>& words) { return parse_verb(*find_verb("last"), words); };
-  const auto count = [&](const std::vector<std::string>& words) { return std::get<command_line>(parse(words)).value("--list"); };
+  const auto count = [&](const std::vector<std::string>& words) {
+    return std::get<command_line>(parse(words)).value("--list");
+  };
   CHECK(count({"--list", "20"}) == "20");
   CHECK(count({"--list=20"}) == "20");
   CHECK_FALSE(count({"--list"}));
   CHECK(std::get<command_line>(parse({"--list", "20"})).operands.empty());
   CHECK(std::get<command_line>(parse({"20"})).operands == std::vector<std::string>{"20"});
   CHECK(std::get<command_line>(parse({"--log", "a#b", "01b2"})).operands.size() == 1);
-  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{
-           {"--list", "01b2"}, {"--list=0"}, {"--list=3", "4"}, {"--failed", "01b2"}, {"--log", "a", "--failed"}, {"--log", "a", "--list"}, {"a", "b"}}) {
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--list", "01b2"},
+                                                                                   {"--list=0"},
+                                                                                   {"--list=3", "4"},
+                                                                                   {"--failed", "01b2"},
+                                                                                   {"--log", "a", "--failed"},
+                                                                                   {"--log", "a", "--list"},
+                                                                                   {"a", "b"}}) {
     CHECK(std::holds_alternative<usage_error>(parse(bad)));
   }
 }

@@ -13,14 +13,16 @@ TEST_CASE("an argument error points at the verb's help, other refusals do not") 
   CHECK(text({"VX_E_USAGE", "unknown flag: --x", "", ""}, "") == "vx: unknown flag: --x (see `vx --help`)\n");
   CHECK(text({"VX_E_UNKNOWN_TASK", "no project declares biuld. Did you mean build?", "", ""}) ==
         "vx run: no project declares biuld. Did you mean build?\n");
-  CHECK(text({"VX_E_CONFIG", "a/vx.config.json: tasks must be an object", "", ""}) == "vx: a/vx.config.json: tasks must be an object\n");
+  CHECK(text({"VX_E_CONFIG", "a/vx.config.json: tasks must be an object", "", ""}) ==
+        "vx: a/vx.config.json: tasks must be an object\n");
 }
 
 TEST_CASE("a position leads the line and the frame follows") {
   const refusal r{"VX_E_CONFIG", "/w/a/vx.config.json:3:5: tasks.build.exce is unknown", "/w/a/vx.config.json",
                   R"({"file":"/w/a/vx.config.json","line":3,"column":5,"frame":"    \"exce\": {\n    ^"})"};
   CHECK(text(r) == "vx: a/vx.config.json:3:5: tasks.build.exce is unknown\n\n      \"exce\": {\n      ^\n");
-  CHECK(text({"VX_E_CONFIG", "a.json:1:2: bad", "a.json", R"({"file":"a.json","line":1,"column":2})"}) == "vx: a.json:1:2: bad\n");
+  CHECK(text({"VX_E_CONFIG", "a.json:1:2: bad", "a.json", R"({"file":"a.json","line":1,"column":2})"}) ==
+        "vx: a.json:1:2: bad\n");
 }
 
 TEST_CASE("details without a position change nothing") {

@@ -35,7 +35,9 @@ run_summary mixed() {
   return s;
 }
 
-std::string footer(const run_start& start, const run_summary& summary) { return footer_text(start, summary, "1.2.3", palette(false)); }
+std::string footer(const run_start& start, const run_summary& summary) {
+  return footer_text(start, summary, "1.2.3", palette(false));
+}
 
 }  // namespace
 
@@ -102,7 +104,8 @@ TEST_CASE("no-cache tasks are apart and the share neither rounds to nothing nor 
 
 TEST_CASE("the cache word follows the policy") {
   run_start start = started();
-  for (const auto& [policy, word] : {std::pair{"lR,rR", "local cache, read only"}, {"lW", "local cache, write only"}, {"rR,rW", "no cache"}}) {
+  for (const auto& [policy, word] :
+       {std::pair{"lR,rR", "local cache, read only"}, {"lW", "local cache, write only"}, {"rR,rW", "no cache"}}) {
     start.cache_policy = policy;
     CHECK(footer(start, mixed()).find(std::string(" · ") + word + "\n") != std::string::npos);
   }

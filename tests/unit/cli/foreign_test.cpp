@@ -16,7 +16,9 @@ words read_as(const words& given) {
 }  // namespace
 
 TEST_CASE("other runners' spellings become ours") {
-  struct row { words given, read; };
+  struct row {
+    words given, read;
+  };
   const row rows[] = {
       {{"-F", "a"}, {"--filter=a"}},
       {{"-t", "build,test"}, {"build", "test"}},
@@ -53,13 +55,53 @@ TEST_CASE("other runners' spellings become ours") {
 }
 
 TEST_CASE("what has no equal is refused with the way to say it") {
-  for (const char* flag : {"--parallel", "--scope=a", "--since=main", "--uncommitted", "-c", "--color", "--no-color", "--heap", "--trace",
-                           "--anon-profile", "--login=x", "--token", "--team", "--api", "--remote-only", "--remote-cache-read-only",
-                           "--remote-cache-timeout=1", "--cwd", "--env-mode", "--global-deps", "--log-file", "--daemon", "--no-daemon", "--ui",
-                           "--log-order", "--log-prefix", "--output-style", "--tui", "--verbose", "--files", "--batch", "--dte", "--use-agents",
-                           "--no-cloud", "--nx-ignore-cycles", "--skip-sync", "--runner", "--single-package", "--cache-workers", "--preflight",
-                           "--framework-inference", "--root-turbo-json", "--no-update-notifier", "--experimental-otel-endpoint", "--last-details",
-                           "--output-logs=new-only", "--head=main"}) {
+  for (const char* flag : {"--parallel",
+                           "--scope=a",
+                           "--since=main",
+                           "--uncommitted",
+                           "-c",
+                           "--color",
+                           "--no-color",
+                           "--heap",
+                           "--trace",
+                           "--anon-profile",
+                           "--login=x",
+                           "--token",
+                           "--team",
+                           "--api",
+                           "--remote-only",
+                           "--remote-cache-read-only",
+                           "--remote-cache-timeout=1",
+                           "--cwd",
+                           "--env-mode",
+                           "--global-deps",
+                           "--log-file",
+                           "--daemon",
+                           "--no-daemon",
+                           "--ui",
+                           "--log-order",
+                           "--log-prefix",
+                           "--output-style",
+                           "--tui",
+                           "--verbose",
+                           "--files",
+                           "--batch",
+                           "--dte",
+                           "--use-agents",
+                           "--no-cloud",
+                           "--nx-ignore-cycles",
+                           "--skip-sync",
+                           "--runner",
+                           "--single-package",
+                           "--cache-workers",
+                           "--preflight",
+                           "--framework-inference",
+                           "--root-turbo-json",
+                           "--no-update-notifier",
+                           "--experimental-otel-endpoint",
+                           "--last-details",
+                           "--output-logs=new-only",
+                           "--head=main"}) {
     const words out = read_as({"build", flag});
     CHECK_MESSAGE(out.size() == 1, flag);
     CHECK_MESSAGE(out[0].find("is not a vx flag: ") != std::string::npos, flag);

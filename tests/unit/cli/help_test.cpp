@@ -31,7 +31,8 @@ TEST_CASE("every verb and every flag of the table is in the help, is parsed and 
 }
 
 TEST_CASE("a word that another runner uses as a verb has an answer") {
-  for (const char* word : {"run-many", "affected", "graph", "ls", "query", "reset", "daemon", "login", "logout", "link", "unlink", "docs", "stats", "history", "prune"}) {
+  for (const char* word : {"run-many", "affected", "graph", "ls", "query", "reset", "daemon", "login", "logout", "link",
+                           "unlink", "docs", "stats", "history", "prune"}) {
     CHECK(!pointer_for(word).empty());
     CHECK(find_verb(word) == nullptr);
   }

@@ -28,7 +28,8 @@ TEST_CASE("a plan shows a line per task, counters and a prediction") {
 }
 
 TEST_CASE("tasks without history are counted and a guess from nothing is not made") {
-  const char* tasks = R"({"tasks":[{"id":"a#b","hash":null,"cacheStatus":"no-cache","deps":[]},{"id":"c#d","hash":"12345678ff","cacheStatus":"miss","deps":[]}],)";
+  const char* tasks =
+      R"({"tasks":[{"id":"a#b","hash":null,"cacheStatus":"no-cache","deps":[]},{"id":"c#d","hash":"12345678ff","cacheStatus":"miss","deps":[]}],)";
   auto view = read_plan(std::string(tasks) + R"("predicted":{"wallMs":5,"workMs":5,"unknownCount":1,"criticalPath":[]}})");
   CHECK(view->text ==
         "would run:\n"
@@ -54,12 +55,14 @@ TEST_CASE("a task that would fail at key time says why and the plan exits 1") {
 }
 
 TEST_CASE("descriptions are indented below, an empty plan says so, another document is refused") {
-  CHECK(read_plan(R"({"tasks":[{"id":"a#b","hash":"12345678","cacheStatus":"hit-remote","deps":[],"description":"Builds it"}]})")->text ==
-        "would run:\n"
-        "  ↓  a#b  cache hit (remote)        12345678\n"
-        "          Builds it\n"
-        "\n"
-        "1 task(s) planned, 1 cache hits (1 remote).\n");
+  CHECK(
+      read_plan(R"({"tasks":[{"id":"a#b","hash":"12345678","cacheStatus":"hit-remote","deps":[],"description":"Builds it"}]})")
+          ->text ==
+      "would run:\n"
+      "  ↓  a#b  cache hit (remote)        12345678\n"
+      "          Builds it\n"
+      "\n"
+      "1 task(s) planned, 1 cache hits (1 remote).\n");
   CHECK(read_plan(R"({"tasks":[]})")->text == "nothing would run.\n");
   CHECK_FALSE(read_plan("[]"));
   CHECK_FALSE(read_plan("nonsense"));

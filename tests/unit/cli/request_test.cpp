@@ -5,21 +5,47 @@
 using namespace vx::cli;
 
 namespace {
-command_line parsed(const char* verb, const std::vector<std::string>& words) { return std::get<command_line>(parse_verb(*find_verb(verb), words)); }
+command_line parsed(const char* verb, const std::vector<std::string>& words) {
+  return std::get<command_line>(parse_verb(*find_verb(verb), words));
+}
 }  // namespace
 
 TEST_CASE("a command line becomes the run request field by field") {
   CHECK(run_request(parsed("run", {"build"}), "vx run build") ==
         R"({"tasks":["build"],"command":"vx run build","flow":"focused","hold":true})");
-  CHECK(run_request(parsed("run", {"a#b", "--all", "--filter", "!x", "--affected", "--force", "--no-cache", "--cache=local:r", "--cache-dir", "c",
-                                   "--concurrency=50%", "--retry=02", "--continue", "--timeout=5", "--summarize=s.json", "--tag", "k=1", "--tag", "k=2",
-                                   "--only=p,q", "--", "--x", "y z"}),
-                    "c") ==
-        R"({"tasks":["a#b"],"all":true,"filter":["!x"],"affected":true,"excludeDependencies":["p","q"],"args":["--x","y z"],"force":true,)"
-        R"("noCache":true,"cache":"local:r","cacheDir":"c","concurrency":"50%","retry":2,"continue":"always","timeout":5,)"
-        R"("summarize":"s.json","tags":{"k":"2"},"command":"c","flow":"broad","hold":true})");
-  CHECK(run_request(parsed("run", {"b", "--affected=main", "--affected", "--exclude-dependencies", "--summarize", "--concurrency=007"}), "c") ==
-        R"({"tasks":["b"],"affected":"main","excludeDependencies":true,"concurrency":7,"summarize":true,"command":"c","flow":"broad","hold":true})");
+  CHECK(
+      run_request(parsed("run", {"a#b",
+                                 "--all",
+                                 "--filter",
+                                 "!x",
+                                 "--affected",
+                                 "--force",
+                                 "--no-cache",
+                                 "--cache=local:r",
+                                 "--cache-dir",
+                                 "c",
+                                 "--concurrency=50%",
+                                 "--retry=02",
+                                 "--continue",
+                                 "--timeout=5",
+                                 "--summarize=s.json",
+                                 "--tag",
+                                 "k=1",
+                                 "--tag",
+                                 "k=2",
+                                 "--only=p,q",
+                                 "--",
+                                 "--x",
+                                 "y z"}),
+                  "c") ==
+      R"({"tasks":["a#b"],"all":true,"filter":["!x"],"affected":true,"excludeDependencies":["p","q"],"args":["--x","y z"],"force":true,)"
+      R"("noCache":true,"cache":"local:r","cacheDir":"c","concurrency":"50%","retry":2,"continue":"always","timeout":5,)"
+      R"("summarize":"s.json","tags":{"k":"2"},"command":"c","flow":"broad","hold":true})");
+  CHECK(
+      run_request(
+          parsed("run", {"b", "--affected=main", "--affected", "--exclude-dependencies", "--summarize", "--concurrency=007"}),
+          "c") ==
+      R"({"tasks":["b"],"affected":"main","excludeDependencies":true,"concurrency":7,"summarize":true,"command":"c","flow":"broad","hold":true})");
 }
 
 TEST_CASE("a plan asks what decides what would run") {
@@ -44,8 +70,11 @@ TEST_CASE("the recorded command counts forwarded arguments and never shows them"
 }
 
 TEST_CASE("the questions of the explaining verbs") {
-  const auto line = [](const char* verb, const std::vector<std::string>& words) { return std::get<command_line>(parse_verb(*find_verb(verb), words)); };
-  CHECK(why_request(line("why", {"a#b", "--run", "01", "--cache-dir", "c"})) == R"({"query":"why","task":"a#b","run":"01","cacheDir":"c"})");
+  const auto line = [](const char* verb, const std::vector<std::string>& words) {
+    return std::get<command_line>(parse_verb(*find_verb(verb), words));
+  };
+  CHECK(why_request(line("why", {"a#b", "--run", "01", "--cache-dir", "c"})) ==
+        R"({"query":"why","task":"a#b","run":"01","cacheDir":"c"})");
   CHECK(last_request(line("last", {})) == R"({"query":"last"})");
   CHECK(last_request(line("last", {"01b2"})) == R"({"query":"last","run":"01b2"})");
   CHECK(last_request(line("last", {"--list"})) == R"({"query":"last","list":10})");
@@ -54,6 +83,8 @@ TEST_CASE("the questions of the explaining verbs") {
   CHECK(info_request(line("info", {})) == R"({"query":"info"})");
   CHECK(cache_stats_request(line("cache", {"stats"})) == R"({"query":"cache-stats"})");
   const command_line prune = line("cache", {"prune", "--older-than", "1d", "--max-size", "5G", "--dry-run"});
-  CHECK(prune_cache_request(prune, 1000) == R"({"query":"prune-cache","olderThan":"1d","maxSize":"5G","dryRun":true,"waitMs":1000})");
-  CHECK(prune_cache_request(line("cache", {"prune", "--max-size", "5G"}), std::nullopt) == R"({"query":"prune-cache","maxSize":"5G"})");
+  CHECK(prune_cache_request(prune, 1000) ==
+        R"({"query":"prune-cache","olderThan":"1d","maxSize":"5G","dryRun":true,"waitMs":1000})");
+  CHECK(prune_cache_request(line("cache", {"prune", "--max-size", "5G"}), std::nullopt) ==
+        R"({"query":"prune-cache","maxSize":"5G"})");
 }

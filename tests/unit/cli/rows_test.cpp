@@ -58,7 +58,8 @@ TEST_CASE("skipped and aborted rows say why or how far") {
 TEST_CASE("ids of rows with different glyphs and durations start in one column") {
   const auto column = [](const std::string& row) { return display_width(row.substr(0, row.find("shop#"))); };
   const std::size_t wanted = column(row_of(ended(task_status::success)));
-  for (const task_status status : {task_status::hit_local, task_status::hit_remote, task_status::failed, task_status::skipped}) {
+  for (const task_status status :
+       {task_status::hit_local, task_status::hit_remote, task_status::failed, task_status::skipped}) {
     for (const double ms : {0.0, 4.0, 999.6, 59999.0}) CHECK(column(row_of(ended(status, ms))) == wanted);
   }
   CHECK(column(row_of(ended(task_status::aborted, 0))) == wanted);
@@ -133,7 +134,8 @@ TEST_CASE("the hash line is outcome, id and whole key") {
 
 TEST_CASE("with colour the text is the same once escapes are taken out") {
   const palette colours(true);
-  for (const task_status status : {task_status::success, task_status::hit_local, task_status::failed, task_status::skipped, task_status::aborted}) {
+  for (const task_status status :
+       {task_status::success, task_status::hit_local, task_status::failed, task_status::skipped, task_status::aborted}) {
     const std::string coloured = task_row(shop(), ended(status), colours);
     std::string plain;
     escape_stripper().feed(coloured, plain);

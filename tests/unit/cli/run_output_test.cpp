@@ -20,21 +20,26 @@ struct recorder final : text_sink {
 class scene {
  public:
   explicit scene(output_options options, unsigned requested = 1) : output_(with_version(std::move(options)), sink_) {
-    event(fmt::format(R"({{"v":1,"kind":"run.start","concurrency":2,"requestedCount":{},"projects":{{"inRun":2,"total":2}},"run":{{"cachePolicy":"lR,lW"}}}})",
-                      requested));
+    event(fmt::format(
+        R"({{"v":1,"kind":"run.start","concurrency":2,"requestedCount":{},"projects":{{"inRun":2,"total":2}},"run":{{"cachePolicy":"lR,lW"}}}})",
+        requested));
     start(0, "util#build", "cc util.c", false);
     start(1, "shop#build", "node build.mjs", true);
   }
   void event(const std::string& json) { output_.event(json); }
   void start(unsigned index, const std::string& id, const std::string& command, bool requested, const std::string& more = "") {
-    event(fmt::format(R"({{"v":1,"kind":"task.start","index":{},"taskId":"{}","isGroup":false,"requested":{},"surfaced":false,"persistent":false,"command":"{}"{}}})",
-                      index, id, requested, command, more));
+    event(fmt::format(
+        R"({{"v":1,"kind":"task.start","index":{},"taskId":"{}","isGroup":false,"requested":{},"surfaced":false,"persistent":false,"command":"{}"{}}})",
+        index, id, requested, command, more));
   }
   void end(const std::string& id, const std::string& status, double ms = 1370, const std::string& more = "", int code = 0) {
-    event(fmt::format(R"({{"v":1,"kind":"task.end","taskId":"{}","status":"{}","exitCode":{},"durationMs":{},"hash":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"{}}})", id,
-                      status, code, ms, more));
+    event(fmt::format(
+        R"({{"v":1,"kind":"task.end","taskId":"{}","status":"{}","exitCode":{},"durationMs":{},"hash":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"{}}})",
+        id, status, code, ms, more));
   }
-  void print(unsigned index, std::string_view text, int stream = 1, bool replayed = false) { output_.output(index, stream, text, replayed); }
+  void print(unsigned index, std::string_view text, int stream = 1, bool replayed = false) {
+    output_.output(index, stream, text, replayed);
+  }
   void finish() {
     event(R"({"v":1,"kind":"run.summary","totalDurationMs":2710,"taskCount":2,"missCount":2})");
     event(R"({"v":1,"kind":"run.end","ok":true,"exitCode":0})");
@@ -73,8 +78,8 @@ output_options mode(log_mode m) {
 constexpr const char* k_rule = "├─ OUTPUT ──────────────────────────────────────────────────\n";
 
 /// What one ending of a task shows: `index` 0 is the dependency, 1 the requested task. Two were requested, so nothing streams.
-std::string one(const output_options& options, unsigned index, const std::string& status, const std::string& more = "", int code = 0,
-                const char* output = "", bool replayed = false) {
+std::string one(const output_options& options, unsigned index, const std::string& status, const std::string& more = "",
+                int code = 0, const char* output = "", bool replayed = false) {
   scene s(options, 2);
   if (*output != '\0') s.print(index, output, 1, replayed);
   s.end(index == 0 ? "util#build" : "shop#build", status, 1370, more, code);
@@ -82,11 +87,12 @@ std::string one(const output_options& options, unsigned index, const std::string
   return s.body();
 }
 
-const std::string k_frame_success = std::string("┌─ shop#build > success\n\n$ node build.mjs\n\n") + k_rule + "\nhello\n\n└─ shop#build ── (1.37s) success\n\n";
-const std::string k_frame_restored =
-    std::string("┌─ shop#build > restored-local • 0a1b2c3d\n\n$ node build.mjs\n\n") + k_rule + "\nhello\n\n└─ shop#build ── (1.37s) restored-local • 0a1b2c3d\n\n";
-const std::string k_dep_failed_frame =
-    std::string("┌─ util#build > failed (exit 2)\n\n$ cc util.c\n\n") + k_rule + "\nboom\n\n└─ util#build ── (1.37s) failed (exit 2)\n\n";
+const std::string k_frame_success =
+    std::string("┌─ shop#build > success\n\n$ node build.mjs\n\n") + k_rule + "\nhello\n\n└─ shop#build ── (1.37s) success\n\n";
+const std::string k_frame_restored = std::string("┌─ shop#build > restored-local • 0a1b2c3d\n\n$ node build.mjs\n\n") + k_rule +
+                                     "\nhello\n\n└─ shop#build ── (1.37s) restored-local • 0a1b2c3d\n\n";
+const std::string k_dep_failed_frame = std::string("┌─ util#build > failed (exit 2)\n\n$ cc util.c\n\n") + k_rule +
+                                       "\nboom\n\n└─ util#build ── (1.37s) failed (exit 2)\n\n";
 const std::string k_dep_failed_row = " ◼\uFE0E   1.37s failed  miss     util#build\n";
 
 }  // namespace
@@ -105,7 +111,8 @@ TEST_CASE("restored: a frame where it was asked for, silence below and when broa
   CHECK(one(focused(), 0, "cache-hit", log, 0, "hello\n", true).empty());
   CHECK(one(broad(), 1, "cache-hit", log, 0, "hello\n", true).empty());
   CHECK(one(full(), 0, "cache-hit", log, 0, "hello\n", true) ==
-        std::string("┌─ util#build > restored-local • 0a1b2c3d\n\n") + k_rule + "\nhello\n\n└─ util#build ── (1.37s) restored-local • 0a1b2c3d\n\n");
+        std::string("┌─ util#build > restored-local • 0a1b2c3d\n\n") + k_rule +
+            "\nhello\n\n└─ util#build ── (1.37s) restored-local • 0a1b2c3d\n\n");
   CHECK(one(full(), 0, "cache-hit", R"(,"restored":true)") == " ⇢   1.37s success local    util#build\n\n");
 }
 
@@ -118,8 +125,8 @@ TEST_CASE("up-to-date: a frame with its command where it was asked for, a row wh
 }
 
 TEST_CASE("failed: a frame at once where it was asked for, else a row now and the frame above the footer") {
-  CHECK(one(focused(), 1, "failed", "", 2, "boom\n") ==
-        std::string("┌─ shop#build > failed (exit 2)\n\n$ node build.mjs\n\n") + k_rule + "\nboom\n\n└─ shop#build ── (1.37s) failed (exit 2)\n\n");
+  CHECK(one(focused(), 1, "failed", "", 2, "boom\n") == std::string("┌─ shop#build > failed (exit 2)\n\n$ node build.mjs\n\n") +
+                                                            k_rule + "\nboom\n\n└─ shop#build ── (1.37s) failed (exit 2)\n\n");
   CHECK(one(focused(), 0, "failed", "", 2, "boom\n") == k_dep_failed_row + "\n" + k_dep_failed_frame);
   CHECK(one(broad(), 0, "failed", "", 2, "boom\n") == k_dep_failed_row + "\n" + k_dep_failed_frame);
   CHECK(one(full(), 0, "failed", "", 2, "boom\n") == k_dep_failed_frame);
@@ -149,8 +156,10 @@ TEST_CASE("errors-only, hash-only and none show what they say") {
   CHECK(one(mode(log_mode::errors_only), 0, "failed", "", 2, "boom\n") == k_dep_failed_frame);
   CHECK(one(mode(log_mode::errors_only), 1, "success", "", 0, "hello\n").empty());
   CHECK(one(mode(log_mode::errors_only), 1, "skipped").empty());
-  CHECK(one(mode(log_mode::hash_only), 1, "cache-hit", R"(,"restored":false)") == "up-to-date shop#build 0a1b2c3d4e5f60718293a4b5c6d7e8f9\n\n");
-  CHECK(one(mode(log_mode::hash_only), 0, "failed", "", 2, "boom\n") == "failed util#build 0a1b2c3d4e5f60718293a4b5c6d7e8f9\n\n");
+  CHECK(one(mode(log_mode::hash_only), 1, "cache-hit", R"(,"restored":false)") ==
+        "up-to-date shop#build 0a1b2c3d4e5f60718293a4b5c6d7e8f9\n\n");
+  CHECK(one(mode(log_mode::hash_only), 0, "failed", "", 2, "boom\n") ==
+        "failed util#build 0a1b2c3d4e5f60718293a4b5c6d7e8f9\n\n");
   CHECK(one(mode(log_mode::none), 0, "failed", "", 2, "boom\n").empty());
 }
 
@@ -268,7 +277,9 @@ TEST_CASE("verbosity lists every task above the footer") {
   s.end("util#build", "cache-hit", 4, R"(,"restored":false)");
   s.end("shop#build", "success");
   s.finish();
-  CHECK(s.body() == " ⏺\uFE0E   1.37s success miss     shop#build\n\nTASK        STATUS           DURATION\nutil#build  up-to-date       4ms\nshop#build  success          1.37s\n\n");
+  CHECK(s.body() ==
+        " ⏺\uFE0E   1.37s success miss     shop#build\n\nTASK        STATUS           DURATION\nutil#build  up-to-date       "
+        "4ms\nshop#build  success          1.37s\n\n");
   CHECK_FALSE(run_output::ignores_current_hits(o));
 }
 
@@ -285,7 +296,8 @@ TEST_CASE("the library may leave current hits out where they would not be shown"
 }
 
 TEST_CASE("a server's frame closes when it is ready and its end is not shown twice") {
-  const char* start = R"({"v":1,"kind":"task.start","index":1,"taskId":"shop#build","requested":true,"persistent":true,"command":"serve"})";
+  const char* start =
+      R"({"v":1,"kind":"task.start","index":1,"taskId":"shop#build","requested":true,"persistent":true,"command":"serve"})";
   scene s(focused(), 1);
   s.event(start);
   s.print(1, "listening\n");
@@ -304,7 +316,8 @@ TEST_CASE("a server's frame closes when it is ready and its end is not shown twi
 TEST_CASE("nothing follows the footer but what held servers print") {
   scene s(broad(), 2);
   s.start(2, "api#dev", "node api", true);
-  s.event(R"({"v":1,"kind":"task.start","index":2,"taskId":"api#dev","requested":true,"persistent":true,"command":"node api"})");
+  s.event(
+      R"({"v":1,"kind":"task.start","index":2,"taskId":"api#dev","requested":true,"persistent":true,"command":"node api"})");
   s.event(R"({"v":1,"kind":"task.end","taskId":"api#dev","status":"success","exitCode":0,"durationMs":20,"noCache":true})");
   s.event(R"({"v":1,"kind":"run.summary","totalDurationMs":10,"taskCount":1})");
   s.event(R"({"v":1,"kind":"run.end","ok":true,"exitCode":0,"holding":["api#dev"]})");

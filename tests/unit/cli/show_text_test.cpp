@@ -11,7 +11,9 @@ TEST_CASE("the list has a line per project in columns") {
   CHECK(view->text ==
         "cart  packages/cart  2 tasks  [web, x]\n"
         "shop  apps/shop      1 task\n");
-  CHECK(view->document == R"([{"name":"cart","dir":"packages/cart","tags":["web","x"],"tasks":["build","test"]},{"name":"shop","dir":"apps/shop","tags":[],"tasks":["build"]}])");
+  CHECK(
+      view->document ==
+      R"([{"name":"cart","dir":"packages/cart","tags":["web","x"],"tasks":["build","test"]},{"name":"shop","dir":"apps/shop","tags":[],"tasks":["build"]}])");
   CHECK(view->notices == std::vector<std::string>{"n"});
 }
 
@@ -43,9 +45,12 @@ TEST_CASE("a project shows a block per task with only what is set") {
 }
 
 TEST_CASE("one task, and a task wherever it is declared") {
-  CHECK(read_show(R"({"result":{"name":"a","dir":".","task":"t","config":{"exec":{"command":"x"}}}})")->text == "a#t — .\n  command  x\n");
-  CHECK(read_show(R"({"result":[{"name":"a","dir":"a","task":"t","config":{"exec":{"command":"x"}}},{"name":"b","dir":"b","task":"t","config":{"exec":{"command":"y"}}}]})")
-            ->text == "a#t — a\n  command  x\n\nb#t — b\n  command  y\n");
+  CHECK(read_show(R"({"result":{"name":"a","dir":".","task":"t","config":{"exec":{"command":"x"}}}})")->text ==
+        "a#t — .\n  command  x\n");
+  CHECK(
+      read_show(
+          R"({"result":[{"name":"a","dir":"a","task":"t","config":{"exec":{"command":"x"}}},{"name":"b","dir":"b","task":"t","config":{"exec":{"command":"y"}}}]})")
+          ->text == "a#t — a\n  command  x\n\nb#t — b\n  command  y\n");
 }
 
 TEST_CASE("a project without a config says so, an empty list too, another document is refused") {

@@ -7,17 +7,42 @@
 using namespace vx::cli;
 
 TEST_CASE("durations round before they choose the unit") {
-  struct row { double ms; const char* text; };
-  for (const row& r : {row{0, "0ms"}, {0.4, "0ms"}, {0.6, "1ms"}, {4, "4ms"}, {999, "999ms"}, {999.4, "999ms"}, {999.6, "1.00s"}, {1000, "1.00s"},
-                       {1004, "1.00s"}, {1005, "1.01s"}, {1370, "1.37s"}, {59999, "60.00s"}, {125000, "125.00s"}, {-3, "0ms"}}) {
+  struct row {
+    double ms;
+    const char* text;
+  };
+  for (const row& r : {row{0, "0ms"},
+                       {0.4, "0ms"},
+                       {0.6, "1ms"},
+                       {4, "4ms"},
+                       {999, "999ms"},
+                       {999.4, "999ms"},
+                       {999.6, "1.00s"},
+                       {1000, "1.00s"},
+                       {1004, "1.00s"},
+                       {1005, "1.01s"},
+                       {1370, "1.37s"},
+                       {59999, "60.00s"},
+                       {125000, "125.00s"},
+                       {-3, "0ms"}}) {
     CHECK(duration_text(r.ms) == r.text);
   }
 }
 
 TEST_CASE("sizes use powers of 1024 with one decimal below ten of a unit") {
-  struct row { std::uint64_t bytes; const char* text; };
-  for (const row& r : {row{0, "0 B"}, {1023, "1023 B"}, {1024, "1.0 KB"}, {9318, "9.1 KB"}, {10240, "10 KB"}, {1048575, "1.0 MB"},
-                       {1048576, "1.0 MB"}, {10189, "10 KB"}, {std::uint64_t{10} << 30, "10 GB"}}) {
+  struct row {
+    std::uint64_t bytes;
+    const char* text;
+  };
+  for (const row& r : {row{0, "0 B"},
+                       {1023, "1023 B"},
+                       {1024, "1.0 KB"},
+                       {9318, "9.1 KB"},
+                       {10240, "10 KB"},
+                       {1048575, "1.0 MB"},
+                       {1048576, "1.0 MB"},
+                       {10189, "10 KB"},
+                       {std::uint64_t{10} << 30, "10 GB"}}) {
     CHECK(bytes_text(r.bytes) == r.text);
   }
 }
@@ -56,7 +81,9 @@ TEST_CASE("the single closest word within two edits is the hint") {
 }
 
 TEST_CASE("escapes leave the text wherever a chunk ends") {
-  const std::string text = "a\x1b[38;2;1;2;3mred\x1b[0m b\x1b]8;;http://x\x1b\\link\x1b]0;title\a c\x1b(Bd\x1b" "7e";
+  const std::string text =
+      "a\x1b[38;2;1;2;3mred\x1b[0m b\x1b]8;;http://x\x1b\\link\x1b]0;title\a c\x1b(Bd\x1b"
+      "7e";
   const std::string plain = "ared blink cde";
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     escape_stripper strip;

@@ -51,12 +51,28 @@ TEST_CASE("head and tail are bounded and the middle is counted") {
            row{4, 4, {{1, "abc\xC3\xA9xxxx1234"}}, "1:abc|0:6|1:1234"},
            row{4, 4, {{1, "a\xF0\x9F\x98\x80xxxx1234"}}, "1:a|0:8|1:1234"},
            // The tail would begin inside one.
-           row{2, 4, {{1, "abxxxx\xE2\x82\xAC" "12"}}, "1:ab|0:7|1:12"},
+           row{2,
+               4,
+               {{1,
+                 "abxxxx\xE2\x82\xAC"
+                 "12"}},
+               "1:ab|0:7|1:12"},
            // Nothing dropped: a sequence across the seam stays whole.
-           row{4, 4, {{1, "abc\xC3\xA9" "123"}}, "1:abc\xC3\xA9" "123"},
+           row{4,
+               4,
+               {{1,
+                 "abc\xC3\xA9"
+                 "123"}},
+               "1:abc\xC3\xA9"
+               "123"},
            row{2, 2, {{1, "\xC3\xA9"}, {2, "zzzz"}}, "1:\xC3\xA9|0:2|2:zz"},
            // Bytes that are no UTF-8 are kept.
-           row{2, 2, {{1, "\xFF\xFE" "abc\xFF"}}, "1:\xFF\xFE|0:2|1:c\xFF"},
+           row{2,
+               2,
+               {{1,
+                 "\xFF\xFE"
+                 "abc\xFF"}},
+               "1:\xFF\xFE|0:2|1:c\xFF"},
            row{0, 2, {{1, "abc"}}, "0:1|1:bc"},
        }) {
     CAPTURE(r.expected);

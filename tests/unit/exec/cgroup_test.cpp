@@ -57,7 +57,8 @@ TEST_CASE("version 2: the tightest from the own group to the top") {
 }
 
 TEST_CASE("version 2 inside a namespace: the group is the root") {
-  const auto got = limits({{"/proc/self/cgroup", "0::/\n"}, {"/proc/self/mountinfo", k_v2}, {"/sys/fs/cgroup/cpu.max", "100000 100000\n"}});
+  const auto got =
+      limits({{"/proc/self/cgroup", "0::/\n"}, {"/proc/self/mountinfo", k_v2}, {"/sys/fs/cgroup/cpu.max", "100000 100000\n"}});
   CHECK(got.cpus == 1.0);
   CHECK(got.memory_bytes == std::nullopt);
 }
@@ -78,12 +79,13 @@ TEST_CASE("version 1: a list of controllers names each of them") {
 }
 
 TEST_CASE("version 1 in a container that mounts its own part of the hierarchy") {
-  const auto got = limits({{"/proc/self/cgroup", "4:cpu:/docker/abc/sub\n"},
-                           {"/proc/self/mountinfo", "30 23 0:26 /docker/abc /sys/fs/cgroup/cpu\\040x ro master:9 - cgroup cgroup rw,cpu\n"},
-                           {"/sys/fs/cgroup/cpu x/sub/cpu.cfs_quota_us", "400000\n"},
-                           {"/sys/fs/cgroup/cpu x/sub/cpu.cfs_period_us", "100000\n"},
-                           {"/sys/fs/cgroup/cpu x/cpu.cfs_quota_us", "50000\n"},
-                           {"/sys/fs/cgroup/cpu x/cpu.cfs_period_us", "100000\n"}});
+  const auto got =
+      limits({{"/proc/self/cgroup", "4:cpu:/docker/abc/sub\n"},
+              {"/proc/self/mountinfo", "30 23 0:26 /docker/abc /sys/fs/cgroup/cpu\\040x ro master:9 - cgroup cgroup rw,cpu\n"},
+              {"/sys/fs/cgroup/cpu x/sub/cpu.cfs_quota_us", "400000\n"},
+              {"/sys/fs/cgroup/cpu x/sub/cpu.cfs_period_us", "100000\n"},
+              {"/sys/fs/cgroup/cpu x/cpu.cfs_quota_us", "50000\n"},
+              {"/sys/fs/cgroup/cpu x/cpu.cfs_period_us", "100000\n"}});
   CHECK(got.cpus == 0.5);
 }
 
@@ -92,7 +94,8 @@ TEST_CASE("what is missing, garbled or outside limits nothing") {
   CHECK(limits({{"/proc/self/cgroup", "0::/a\n"}}).cpus == std::nullopt);
   for (const char* group : {"0::/../other\n", "0::/a/../..\n", "0::\n", "nonsense\n", ""}) {
     CAPTURE(group);
-    const auto got = limits({{"/proc/self/cgroup", group}, {"/proc/self/mountinfo", k_v2}, {"/sys/fs/cgroup/cpu.max", "100000 100000\n"}});
+    const auto got =
+        limits({{"/proc/self/cgroup", group}, {"/proc/self/mountinfo", k_v2}, {"/sys/fs/cgroup/cpu.max", "100000 100000\n"}});
     CHECK(got.cpus == std::nullopt);
   }
   const auto outside = limits({{"/proc/self/cgroup", "4:cpu:/other\n"},

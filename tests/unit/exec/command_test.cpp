@@ -38,12 +38,65 @@ TEST_CASE("a plain command replaces the shell") {
 
 TEST_CASE("the shell is kept where exec would change the meaning") {
   for (const char* command : {
-           "", "   ", "# only a note", "cd dist", "echo hi", "true", ": x", ". ./env", "test -f x", "[ -f x ]", "[[ -f x ]]",
-           "exec tool", "time tool", "! tool", "{ tool; }", "if tool; then x; fi", "while tool", "A=1 tool", "A+=1 tool",
-           "PATH=$PATH:x tool", "A='x y' tool", "a; b", "a & b", "a && b", "a || b", "a | b", "(a)", "a > out", "a < in",
-           "a 2>&1", "a\nb", "a \\\n  b", "$TOOL x", "\"$TOOL\" x", "~/bin/x y", "to*l x", "`which x` y", "$(which x) y",
-           "'open", "\"open", "tool \"$(open", "'cd' x", "\\cd x", "-x y", "eval tool", "source x", "command x", "kill 1", "printf x",
-           "set -e", "trap x INT", "wait", "exit 3", "function x", "a;", "a &", "tool $(a)", "tool <(a)", "'' x",
+           "",
+           "   ",
+           "# only a note",
+           "cd dist",
+           "echo hi",
+           "true",
+           ": x",
+           ". ./env",
+           "test -f x",
+           "[ -f x ]",
+           "[[ -f x ]]",
+           "exec tool",
+           "time tool",
+           "! tool",
+           "{ tool; }",
+           "if tool; then x; fi",
+           "while tool",
+           "A=1 tool",
+           "A+=1 tool",
+           "PATH=$PATH:x tool",
+           "A='x y' tool",
+           "a; b",
+           "a & b",
+           "a && b",
+           "a || b",
+           "a | b",
+           "(a)",
+           "a > out",
+           "a < in",
+           "a 2>&1",
+           "a\nb",
+           "a \\\n  b",
+           "$TOOL x",
+           "\"$TOOL\" x",
+           "~/bin/x y",
+           "to*l x",
+           "`which x` y",
+           "$(which x) y",
+           "'open",
+           "\"open",
+           "tool \"$(open",
+           "'cd' x",
+           "\\cd x",
+           "-x y",
+           "eval tool",
+           "source x",
+           "command x",
+           "kill 1",
+           "printf x",
+           "set -e",
+           "trap x INT",
+           "wait",
+           "exit 3",
+           "function x",
+           "a;",
+           "a &",
+           "tool $(a)",
+           "tool <(a)",
+           "'' x",
        }) {
     CAPTURE(command);
     CHECK(prepare_command(command) == command);
@@ -90,9 +143,11 @@ TEST_CASE("forwarded arguments go where the command line ends") {
 
 TEST_CASE("the shell comes from the runner's PATH, never from a package's bin directory or a relative entry") {
   vx::test::temp_dir dir;
-  for (const char* place : {"node_modules/.bin/sh", "bin/sh", "proj/node_modules/.bin/sh"}) dir.write(place, "#!/bin/false\n", 0755);
+  for (const char* place : {"node_modules/.bin/sh", "bin/sh", "proj/node_modules/.bin/sh"})
+    dir.write(place, "#!/bin/false\n", 0755);
   vx::environment env;
-  env.set("PATH", "node_modules/.bin::.:" + (dir / "node_modules/.bin") + ":" + (dir / "proj/node_modules/.bin//") + ":" + (dir / "bin"));
+  env.set("PATH", "node_modules/.bin::.:" + (dir / "node_modules/.bin") + ":" + (dir / "proj/node_modules/.bin//") + ":" +
+                      (dir / "bin"));
   const auto shell = vx::exec::find_shell(env);
   REQUIRE(shell.has_value());
   CHECK(*shell == dir / "bin/sh");

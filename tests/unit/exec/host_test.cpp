@@ -22,7 +22,8 @@ void on_interrupt(int) {}
 }  // namespace
 
 TEST_CASE("200 tasks from 8 threads leave the host's handlers, mask, directory, umask and children alone") {
-  struct sigaction mine {}, before_chld{}, before_int{};
+  struct sigaction mine {
+  }, before_chld{}, before_int{};
   mine.sa_handler = on_child;
   mine.sa_flags = SA_RESTART;
   ::sigaction(SIGCHLD, &mine, &before_chld);
@@ -50,7 +51,8 @@ TEST_CASE("200 tasks from 8 threads leave the host's handlers, mask, directory, 
         const int code = (thread * 25 + i) % 100;
         task t("echo " + std::to_string(code) + "; exit " + std::to_string(code));
         std::string out;
-        const spawn_result r = vx::exec::run_task(t.spec, [&](int, std::string_view bytes) { out += bytes; }, table, cancel);
+        const spawn_result r = vx::exec::run_task(
+            t.spec, [&](int, std::string_view bytes) { out += bytes; }, table, cancel);
         if (r.exit_code != code || out != std::to_string(code) + "\n" || r.status_lost || r.output_cut) ++wrong;
       }
     });
@@ -106,7 +108,8 @@ TEST_CASE("a host that collects every child costs a named failure, not a hang") 
 
 TEST_CASE("SIGPIPE in the host's hands changes nothing") {
   for (const auto handler : {SIG_DFL, SIG_IGN}) {
-    struct sigaction mine {}, before{};
+    struct sigaction mine {
+    }, before{};
     mine.sa_handler = handler;
     ::sigaction(SIGPIPE, &mine, &before);
     task t("exec 0<&- ; yes | head -n 1; exit 3");
@@ -127,7 +130,10 @@ TEST_CASE("no descriptor is left open by tasks, cancelled ones included") {
     }
     return n;
   };
-  { task warm_up("true"); warm_up.run(); }
+  {
+    task warm_up("true");
+    warm_up.run();
+  }
   const int before = open_files();
   for (int i = 0; i < 5; ++i) {
     task t("echo ready; exec sleep 60");

@@ -251,7 +251,8 @@ TEST_CASE("the table reaches every listed group and nothing else") {
   std::atomic<bool> other{false};
   std::future<spawn_result> second = std::async(std::launch::async, [&] {
     task t("echo ready; exec sleep 60");
-    return vx::exec::run_task(t.spec, [&](int, std::string_view) { other = true; }, a.t.table, t.cancel);
+    return vx::exec::run_task(
+        t.spec, [&](int, std::string_view) { other = true; }, a.t.table, t.cancel);
   });
   REQUIRE(eventually([&] { return other.load(); }));
   CHECK(a.t.table.groups().size() == 2);

@@ -8,14 +8,14 @@ using vx::exec::mask;
 using vx::exec::mask_stream;
 
 TEST_CASE("secret names are told by their parts") {
-  for (const char* name : {"TOKEN", "NPM_TOKEN", "GH_TOKEN_2", "MY_SECRET", "API_KEY", "SSH_KEY_DATA", "DB_PASSWORD", "PGPASSWD", "CREDENTIALS",
-                           "AWS_SECRET_ACCESS_KEY", "npm_config__authToken", "KEYBOARD", "GIT_CONFIG_KEY_X", "GIT_CONFIG_KEY_",
-                           "XGIT_CONFIG_KEY_0"}) {
+  for (const char* name : {"TOKEN", "NPM_TOKEN", "GH_TOKEN_2", "MY_SECRET", "API_KEY", "SSH_KEY_DATA", "DB_PASSWORD",
+                           "PGPASSWD", "CREDENTIALS", "AWS_SECRET_ACCESS_KEY", "npm_config__authToken", "KEYBOARD",
+                           "GIT_CONFIG_KEY_X", "GIT_CONFIG_KEY_", "XGIT_CONFIG_KEY_0"}) {
     CAPTURE(name);
     CHECK(vx::exec::is_secret_name(name));
   }
-  for (const char* name : {"", "PATH", "HOME", "TOKEN_FILE", "KEY_PATH", "SECRET_DIR", "GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_12", "PASS", "TOKE",
-                           "GOOGLE_APPLICATION_CREDENTIALS_FILE"}) {
+  for (const char* name : {"", "PATH", "HOME", "TOKEN_FILE", "KEY_PATH", "SECRET_DIR", "GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_12",
+                           "PASS", "TOKE", "GOOGLE_APPLICATION_CREDENTIALS_FILE"}) {
     CAPTURE(name);
     CHECK_FALSE(vx::exec::is_secret_name(name));
   }
@@ -33,17 +33,17 @@ TEST_CASE("whole texts are masked") {
            row{{"abcdef"}, "xabcdefy abcde", "x***y abcde"},
            row{{"abcdef"}, "abcdefabcdef", "******"},
            row{{"abcdef", "abcdefghij"}, "abcdefghij abcdefgh", "*** ***gh"},
-           row{{"abcdef", "cdefgh"}, "abcdefgh", "***"},            // overlapping values leave no edge
+           row{{"abcdef", "cdefgh"}, "abcdefgh", "***"},  // overlapping values leave no edge
            row{{"abcdef", "cdefgh"}, "cdefgh-abcdef", "***-***"},
            row{{"aaaaaa"}, "aaaaaaaaaa", "***"},
            row{{"aabaabaab"}, "aabaabaabaab", "***"},
-           row{{"abcabd"}, "abcabcabd", "abc***"},                   // a failed start that holds the real one
+           row{{"abcabd"}, "abcabcabd", "abc***"},  // a failed start that holds the real one
            row{{"line one\nline two\nx"}, "line two", "***"},
            row{{"line one\r\n  line two"}, "[line one][line two]", "[***][***]"},
            row{{"line one\nline two"}, "line one\nline two", "***"},
            row{{"it's secret"}, "'it'\\''s secret'", "'***'"},
            row{{"it's secret"}, "it's secret", "***"},
-           row{{"        "}, "a        b", "a        b"},          // blanks are no secret
+           row{{"        "}, "a        b", "a        b"},  // blanks are no secret
            row{{std::string("nul\0value", 9)}, "nul", "nul"},
            row{{"caf\xC3\xA9!!"}, "caf\xC3\xA9!!", "***"},
        }) {
@@ -60,7 +60,8 @@ TEST_CASE("the environment supplies values by rule and by name, and more can be 
   env.set("CHOSEN", "chosen-value");
   env.set("TINY_KEY", "12345");
   const mask m = mask::of(env, {"CHOSEN", "ABSENT"});
-  CHECK(m.apply("tok-123456 /run/secrets/token plain-value chosen-value 12345") == "*** /run/secrets/token plain-value *** 12345");
+  CHECK(m.apply("tok-123456 /run/secrets/token plain-value chosen-value 12345") ==
+        "*** /run/secrets/token plain-value *** 12345");
   CHECK(m.with({"plain-value"}).apply("tok-123456 plain-value") == "*** ***");
   CHECK(mask::of({}, {}).empty());
 }

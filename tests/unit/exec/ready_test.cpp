@@ -63,8 +63,14 @@ TEST_CASE("ECMAScript's meaning is kept") {
            row{"caf\xC3\xA9s?", "caf\xC3\xA9", true},
            row{"\xE2\x9C\x93 ready", "\xE2\x9C\x93 ready", true},
            row{"^.$", "\xC3\xA9", true},
-           row{"a.c", "a\xFF" "c", true},  // a byte that is no UTF-8 is one character
-           row{"a.c", "\xFF" "abc", true},
+           row{"a.c",
+               "a\xFF"
+               "c",
+               true},  // a byte that is no UTF-8 is one character
+           row{"a.c",
+               "\xFF"
+               "abc",
+               true},
            row{"x*?y", "xxy", true},
            row{"()", "", false},  // nothing was fed: nothing matches
            row{"a|", "zzz", true},
@@ -152,12 +158,12 @@ TEST_CASE("lines are cut at LF, CRLF and CR, on each stream by itself") {
            row{"^ready$", {{1, "ready\n"}}, 0},
            row{"^ready$", {{1, "ready\r\nx"}}, 0},
            row{"^ready$", {{1, "10%\rready\rx"}}, 0},
-           row{"^ready$", {{1, "a\nready"}}, 0},            // no newline yet
+           row{"^ready$", {{1, "a\nready"}}, 0},  // no newline yet
            row{"^ready now$", {{1, "rea"}, {1, "dy n"}, {1, "ow"}}, 2},
            row{"^ready$", {{1, "rea"}, {2, "dy"}, {1, "dy"}}, 2},  // the streams are apart
            row{"^ready$", {{2, "ready"}}, 0},
            row{"ready", {{1, "rea\ndy\n"}}, -1},
-           row{"^$", {{1, "a\r"}, {1, "\nb"}}, -1},          // one line end in two chunks
+           row{"^$", {{1, "a\r"}, {1, "\nb"}}, -1},  // one line end in two chunks
            row{"^$", {{1, "a\n"}, {1, "\nb"}}, 1},
            row{"^ready$", {{1, "\x1b[32mrea\x1b[0mdy\x1b]0;title\a\n"}}, 0},
            row{"^ready$", {{1, "\x1b[3"}, {1, "2mrea"}, {1, "\x1b[0"}, {1, "mdy"}}, 3},

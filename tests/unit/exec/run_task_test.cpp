@@ -158,7 +158,8 @@ TEST_CASE("a task leads its own session and group") {
 }
 
 TEST_CASE("dispositions and the mask of the host do not reach the task") {
-  struct sigaction ignore {}, before_usr{}, before_pipe{};
+  struct sigaction ignore {
+  }, before_usr{}, before_pipe{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGUSR1, &ignore, &before_usr);
   ::sigaction(SIGPIPE, &ignore, &before_pipe);
@@ -168,7 +169,8 @@ TEST_CASE("dispositions and the mask of the host do not reach the task") {
   ::sigaddset(&block, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &block, &before_mask);
   task t(fixture("print-signals"));
-  t.spec.env.push_back("ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0:detect_leaks=0");
+  t.spec.env.push_back(
+      "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0:detect_leaks=0");
   t.spec.env.push_back("TSAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0");
   const spawn_result r = t.run();
   sigset_t after;
@@ -218,7 +220,8 @@ TEST_CASE("a process left behind that holds nothing open is not waited for") {
   temp_dir dir;
   REQUIRE(::mkfifo((dir / "let-go").c_str(), 0600) == 0);
   const std::string let_go = vx::text::shell_quote(dir / "let-go");
-  task t("(exec >/dev/null 2>&1; echo x > " + let_go + "; exec sleep 60) & echo $! > " + vx::text::shell_quote(dir / "pid") + "; read -r x < " + let_go);
+  task t("(exec >/dev/null 2>&1; echo x > " + let_go + "; exec sleep 60) & echo $! > " + vx::text::shell_quote(dir / "pid") +
+         "; read -r x < " + let_go);
   const spawn_result r = t.run();
   CHECK(r.exit_code == 0);
   CHECK_FALSE(r.output_cut);

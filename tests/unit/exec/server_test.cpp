@@ -145,8 +145,9 @@ TEST_CASE("output that comes just after the exit still counts") {
   temp_dir dir;
   REQUIRE(::mkfifo((dir / "go").c_str(), 0600) == 0);
   // The leftover prints only when the shell has gone: it waits for the end of the pipe that the shell holds open.
-  watched w("exec 9<>" + vx::text::shell_quote(dir / "go") + "; (exec 9<&-; while kill -0 $$ 2>/dev/null && [ \"$(cut -d' ' -f3 /proc/$$/stat)\" != Z ]; do :; done; "
-            "echo ready; exec sleep 60) & exit 0",
+  watched w("exec 9<>" + vx::text::shell_quote(dir / "go") +
+                "; (exec 9<&-; while kill -0 $$ 2>/dev/null && [ \"$(cut -d' ' -f3 /proc/$$/stat)\" != Z ]; do :; done; "
+                "echo ready; exec sleep 60) & exit 0",
             "^ready$");
   w.start();
   REQUIRE(w.until([&] { return w.exits == 1; }));
@@ -199,7 +200,8 @@ TEST_CASE("a server's stdin stays open and empty") {
   temp_dir dir;
   // cat would end, and say so, if its input ended.
   REQUIRE(::mkfifo((dir / "look").c_str(), 0600) == 0);
-  watched w("exec 3<&0; (cat <&3; echo eof) & read -r x < " + vx::text::shell_quote(dir / "look") + "; echo ready; wait", "ready");
+  watched w("exec 3<&0; (cat <&3; echo eof) & read -r x < " + vx::text::shell_quote(dir / "look") + "; echo ready; wait",
+            "ready");
   w.start();
   std::ofstream(dir / "look") << "go\n";
   REQUIRE(w.until([&] { return w.ready == 1; }));

@@ -34,18 +34,20 @@ TEST_CASE("only the allowlist, declared names and vx's own variables reach a tas
   r.define = {{"D", "x y"}, {"HOME", "/defined"}};
   r.npm_execpath = "/bin/pnpm";
   const auto out = build_task_environment(env, r);
-  CHECK(joined(out.block) ==
-        "BAR=2\nCI=1\nD=x y\nFORCE_COLOR=1\nHOME=/defined\nPATH=/ws/packages/a/node_modules/.bin:/ws/node_modules/.bin:/usr/bin\n"
-        "VX_RUN_TASK=a#build\nVX_RUN_WORKSPACE=/ws\nnpm_execpath=/bin/pnpm\n");
+  CHECK(
+      joined(out.block) ==
+      "BAR=2\nCI=1\nD=x y\nFORCE_COLOR=1\nHOME=/defined\nPATH=/ws/packages/a/node_modules/.bin:/ws/node_modules/.bin:/usr/bin\n"
+      "VX_RUN_TASK=a#build\nVX_RUN_WORKSPACE=/ws\nnpm_execpath=/bin/pnpm\n");
   CHECK(out.path == "/ws/packages/a/node_modules/.bin:/ws/node_modules/.bin:/usr/bin");
   CHECK(out.left_out.empty());
 }
 
 TEST_CASE("every allowlisted name is copied") {
-  for (const char* name : {"HOME", "SHELL", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM",
-                           "FORCE_COLOR", "NO_COLOR", "CI", "NODE_OPTIONS", "COREPACK_HOME", "PNPM_HOME"}) {
+  for (const char* name : {"HOME", "SHELL", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "LC_CTYPE", "TERM",
+                           "COLORTERM", "FORCE_COLOR", "NO_COLOR", "CI", "NODE_OPTIONS", "COREPACK_HOME", "PNPM_HOME"}) {
     CAPTURE(name);
-    CHECK(joined(build_task_environment(host({{name, "v"}}), request()).block).find(std::string(name) + "=v\n") != std::string::npos);
+    CHECK(joined(build_task_environment(host({{name, "v"}}), request()).block).find(std::string(name) + "=v\n") !=
+          std::string::npos);
   }
 }
 
@@ -108,6 +110,7 @@ TEST_CASE("bin directories lead PATH, once, and those with a colon are left out"
 
 TEST_CASE("probes see the whole environment with the bin directories first") {
   const environment env = host({{"PATH", "/usr/bin"}, {"FOO", "1"}});
-  CHECK(joined(build_probe_environment(env, "/ws", "p", true)) == "FOO=1\nPATH=/ws/p/node_modules/.bin:/ws/node_modules/.bin:/usr/bin\n");
+  CHECK(joined(build_probe_environment(env, "/ws", "p", true)) ==
+        "FOO=1\nPATH=/ws/p/node_modules/.bin:/ws/node_modules/.bin:/usr/bin\n");
   CHECK(joined(build_probe_environment(env, "/ws", "p", false)) == "FOO=1\nPATH=/ws/node_modules/.bin:/usr/bin\n");
 }

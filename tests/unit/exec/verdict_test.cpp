@@ -58,7 +58,8 @@ TEST_CASE("the verdict names what was not there or could not be run") {
     vx::exec::spawn_spec spec;
     spec.command = r.command;
     spec.cwd = ws / "p";
-    spec.env = {"PATH=" + (ws / "p/node_modules/.bin") + ":" + (ws / "bin") + ":/usr/bin:/bin", "VX_RUN_WORKSPACE=" + ws.path()};
+    spec.env = {"PATH=" + (ws / "p/node_modules/.bin") + ":" + (ws / "bin") + ":/usr/bin:/bin",
+                "VX_RUN_WORKSPACE=" + ws.path()};
     const std::string line = vx::exec::verdict_line(spec, r.code, 0);
     CAPTURE(line);
     CHECK(line.find(r.says) == 0);
@@ -82,9 +83,10 @@ TEST_CASE("real commands get their verdict") {
   temp_dir dir;
   dir.write("crlf.sh", "#!/bin/sh\r\n", 0755);
   dir.write("plain.sh", "#!/bin/sh\n", 0644);
-  for (const auto& [command, code, says] :
-       {std::tuple{"no-such-tool-anywhere", 127, "\"no-such-tool-anywhere\" is not on"}, {"./crlf.sh", 127, "the #! line of ./crlf.sh"},
-        {"./plain.sh", 126, "./plain.sh is not executable"}, {"./gone", 127, "./gone does not exist"}}) {
+  for (const auto& [command, code, says] : {std::tuple{"no-such-tool-anywhere", 127, "\"no-such-tool-anywhere\" is not on"},
+                                            {"./crlf.sh", 127, "the #! line of ./crlf.sh"},
+                                            {"./plain.sh", 126, "./plain.sh is not executable"},
+                                            {"./gone", 127, "./gone does not exist"}}) {
     task t(vx::exec::prepare_command(command));
     t.spec.cwd = dir.path();
     const auto r = t.run();

@@ -86,18 +86,12 @@ class random_text {
   std::string segment() {
     switch (below(8)) {
       case 0:
-      case 1:
-        return "**";
-      case 2:
-        return "*";
-      case 3:
-        return "*" + name();
-      case 4:
-        return name() + "*";
-      case 5:
-        return chance(50) ? "?" : "a?*";
-      default:
-        return name();
+      case 1: return "**";
+      case 2: return "*";
+      case 3: return "*" + name();
+      case 4: return name() + "*";
+      case 5: return chance(50) ? "?" : "a?*";
+      default: return name();
     }
   }
   std::string glob(bool braces) {

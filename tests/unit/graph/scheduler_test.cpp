@@ -33,21 +33,11 @@ std::string drain(scheduler& s) {
   while (const auto a = s.poll()) {
     if (!out.empty()) out += ' ';
     switch (a->what) {
-      case kind::start:
-        out += a->tainted ? 't' : 's';
-        break;
-      case kind::restore:
-        out += 'r';
-        break;
-      case kind::complete:
-        out += 'c';
-        break;
-      case kind::skip:
-        out += 'k';
-        break;
-      case kind::abort:
-        out += 'a';
-        break;
+      case kind::start: out += a->tainted ? 't' : 's'; break;
+      case kind::restore: out += 'r'; break;
+      case kind::complete: out += 'c'; break;
+      case kind::skip: out += 'k'; break;
+      case kind::abort: out += 'a'; break;
     }
     out += std::to_string(a->node);
     if (a->blocker) out += "<" + std::to_string(*a->blocker);

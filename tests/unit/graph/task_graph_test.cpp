@@ -384,7 +384,8 @@ TEST_CASE("named tasks and projects are exact, and refused with the nearest name
   CHECK(has(refusal(rootless, {"a#x"}), "root project"));
 }
 
-TEST_CASE("an exact pkg#task in inputs.tasks that is no dependency is refused; ^task of a package without dependencies is not") {
+TEST_CASE(
+    "an exact pkg#task in inputs.tasks that is no dependency is refused; ^task of a package without dependencies is not") {
   const auto with = [](std::vector<std::string> fold) {
     return catalog_builder()
         .project("a", {"lib"}, {{"t", {"^build"}, true, std::move(fold)}})

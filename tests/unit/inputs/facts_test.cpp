@@ -163,7 +163,9 @@ TEST_CASE("no reader sees the table of before while another thread lists what di
 
 TEST_CASE("a listing of an ignored project that was under way when its facts died is not kept") {
   inputs_fixture f;
-  f.sh("mkdir -p gen/src other; printf 'gen\\n' >.gitignore; echo 1 >gen/src/a; echo 1 >other/o; for i in $(seq 800); do mkdir gen/src/d$i; done");
+  f.sh(
+      "mkdir -p gen/src other; printf 'gen\\n' >.gitignore; echo 1 >gen/src/a; echo 1 >other/o; for i in $(seq 800); do mkdir "
+      "gen/src/d$i; done");
   f.commit();
   auto facts = start_facts(f.root(), f.env);
   std::atomic<bool> stop{false};

@@ -1,5 +1,5 @@
-#include "base/racy.hpp"
 #include "inputs/names.hpp"
+#include "base/racy.hpp"
 
 #include <doctest/doctest.h>
 

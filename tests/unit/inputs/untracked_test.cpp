@@ -18,7 +18,8 @@ struct remembering : inputs_fixture {
   std::unique_ptr<cache::index> index;
 
   remembering() {
-    tools.write("git", "#!/bin/sh\ncase \"$*\" in *--others*) echo \"$*\" >>'" + tools.path() + "/asked';; esac\nexec \"$REAL_GIT\" \"$@\"\n");
+    tools.write("git", "#!/bin/sh\ncase \"$*\" in *--others*) echo \"$*\" >>'" + tools.path() +
+                           "/asked';; esac\nexec \"$REAL_GIT\" \"$@\"\n");
     tools.sh("chmod +x git");
     env.set("REAL_GIT", git::program::find(environment::of_process())->path());
     env.set("PATH", tools.path() + ":" + env.get("PATH"));
@@ -113,8 +114,10 @@ TEST_CASE("whatever changes the untracked files is seen, and git is asked about 
     (void)f.asked();
     f.sh(e.script);
     const identities seen = f.seen();
-    if (*e.question != '\0') CHECK(f.asked() == e.question);
-    else (void)f.asked();
+    if (*e.question != '\0')
+      CHECK(f.asked() == e.question);
+    else
+      (void)f.asked();
     CHECK(seen == f.now());
     f.sh("sleep 0.07");
     CHECK(f.seen() == f.now());  // the memo that this one left
@@ -163,10 +166,13 @@ TEST_CASE("splicing keeps what lies elsewhere, whatever the neighbours are calle
 
 TEST_CASE("random edits: the memo's answer is git's") {
   std::mt19937 random(20261130);
-  const auto pick = [&](std::initializer_list<const char*> list) { return std::string(*(list.begin() + random() % list.size())); };
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
   remembering f;
   for (int step = 0; step < 120; ++step) {
-    const std::string dir = pick({"p", "p/src", "p/empty", "p/logs", "p/dist", "q/deep", "q/deep/er", "r", "r/s", "r/n", ".", "w/x"});
+    const std::string dir =
+        pick({"p", "p/src", "p/empty", "p/logs", "p/dist", "q/deep", "q/deep/er", "r", "r/s", "r/n", ".", "w/x"});
     const std::string file = dir + "/" + pick({"a", "b", "f", "new", "x.log", "dist", "k"});
     std::string script;
     switch (random() % 12) {
@@ -181,7 +187,8 @@ TEST_CASE("random edits: the memo's answer is git's") {
       case 8: script = "rm -rf " + file + "; ln -s ../src " + file; break;
       default: script = "mkdir -p " + dir + "; echo " + std::to_string(step) + " >" + file; break;
     }
-    f.sh("{ test -d " + dir + " || mkdir -p " + dir + "; " + script + "; } >/dev/null 2>&1 || true" + (random() % 3 == 0 ? "; sleep 0.06" : ""));
+    f.sh("{ test -d " + dir + " || mkdir -p " + dir + "; " + script + "; } >/dev/null 2>&1 || true" +
+         (random() % 3 == 0 ? "; sleep 0.06" : ""));
     INFO("step ", step, ": ", script);
     CHECK(f.seen() == f.now());
   }

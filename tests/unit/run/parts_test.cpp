@@ -36,7 +36,8 @@ TEST_CASE("milliseconds keep three decimals and no trailing zeros") {
     std::int64_t ns;
     const char* text;
   };
-  for (const row& r : {row{0, "0"}, row{1'000'000, "1"}, row{1'500'000, "1.5"}, row{1'234'567, "1.235"}, row{1'010'000, "1.01"}, row{-5, "0"}, row{999'999'999, "1000"}}) {
+  for (const row& r : {row{0, "0"}, row{1'000'000, "1"}, row{1'500'000, "1.5"}, row{1'234'567, "1.235"}, row{1'010'000, "1.01"},
+                       row{-5, "0"}, row{999'999'999, "1000"}}) {
     CAPTURE(r.ns);
     run::json_line line;
     line.ms("d", r.ns);
@@ -69,7 +70,8 @@ TEST_CASE("a lane runs everything, never more at once than its width") {
 namespace {
 
 struct recorder final : run::observer {
-  recorder(std::vector<std::string>& to, std::atomic<int>& inside, std::atomic<bool>& overlapped) : to_(to), inside_(inside), overlapped_(overlapped) {}
+  recorder(std::vector<std::string>& to, std::atomic<int>& inside, std::atomic<bool>& overlapped)
+      : to_(to), inside_(inside), overlapped_(overlapped) {}
   void event(std::string_view json) override { note(std::string(json)); }
   void output(std::uint32_t task, int stream, std::string_view bytes, bool replayed) override {
     note(std::to_string(task) + ":" + std::to_string(stream) + ":" + std::string(bytes) + (replayed ? ":r" : ""));

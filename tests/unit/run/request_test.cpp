@@ -22,9 +22,9 @@ TEST_CASE("a cache policy names layers exactly and leaves the others") {
     const char* spec;
     const char* letters;
   };
-  const row rows[] = {{"local:rw", "lR,lW,rR,rW"}, {"local:r", "lR,rR,rW"},        {"local:w", "lW,rR,rW"},
-                      {"local:", "rR,rW"},         {"remote:", "lR,lW"},           {"local:r,remote:r", "lR,rR"},
-                      {"local:,remote:", ""},      {"remote:w", "lR,lW,rW"},       {"local:wr", "lR,lW,rR,rW"}};
+  const row rows[] = {{"local:rw", "lR,lW,rR,rW"}, {"local:r", "lR,rR,rW"},  {"local:w", "lW,rR,rW"},
+                      {"local:", "rR,rW"},         {"remote:", "lR,lW"},     {"local:r,remote:r", "lR,rR"},
+                      {"local:,remote:", ""},      {"remote:w", "lR,lW,rW"}, {"local:wr", "lR,lW,rR,rW"}};
   for (const row& r : rows) {
     CAPTURE(r.spec);
     const auto p = run::parse_cache_spec(r.spec, cache_policy{});
@@ -38,7 +38,8 @@ TEST_CASE("a bad cache policy is refused naming the part at fault") {
     const char* spec;
     const char* fragment;
   };
-  const row rows[] = {{"", "--no-cache"}, {"  ", "--no-cache"}, {"disk:r", "disk"}, {"local:x", "x"}, {"local", "<layer>:<flags>"}, {"local:r,", "<layer>"}};
+  const row rows[] = {{"", "--no-cache"}, {"  ", "--no-cache"},         {"disk:r", "disk"},
+                      {"local:x", "x"},   {"local", "<layer>:<flags>"}, {"local:r,", "<layer>"}};
   for (const row& r : rows) {
     CAPTURE(r.spec);
     const auto p = run::parse_cache_spec(r.spec, cache_policy{});
@@ -85,12 +86,21 @@ TEST_CASE("unknown fields and wrong types are refused by name") {
     const char* text;
     const char* fragment;
   };
-  const row rows[] = {
-      {R"({"task":["a"]})", "did you mean tasks?"}, {R"({"tasks":"a"})", "tasks must be"},       {R"({"tasks":[1]})", "tasks must be"},
-      {R"({"all":1})", "all must be"},              {R"({"retry":-1})", "retry must be"},        {R"({"timeout":0})", "timeout must be"},
-      {R"({"timeout":2147483648})", "timeout must"},{R"({"continue":"maybe"})", "continue must"},{R"({"concurrency":true})", "concurrency must"},
-      {R"({"tags":{"":"x"}})", "tags must be"},     {R"({"flow":"wide"})", "flow must be"},      {R"({"summarize":""})", "summarize must"},
-      {R"({"excludeDependencies":[]})", "excludeDependencies must"}, {R"([1])", "JSON object"},  {R"({"affected":3})", "affected must"}};
+  const row rows[] = {{R"({"task":["a"]})", "did you mean tasks?"},
+                      {R"({"tasks":"a"})", "tasks must be"},
+                      {R"({"tasks":[1]})", "tasks must be"},
+                      {R"({"all":1})", "all must be"},
+                      {R"({"retry":-1})", "retry must be"},
+                      {R"({"timeout":0})", "timeout must be"},
+                      {R"({"timeout":2147483648})", "timeout must"},
+                      {R"({"continue":"maybe"})", "continue must"},
+                      {R"({"concurrency":true})", "concurrency must"},
+                      {R"({"tags":{"":"x"}})", "tags must be"},
+                      {R"({"flow":"wide"})", "flow must be"},
+                      {R"({"summarize":""})", "summarize must"},
+                      {R"({"excludeDependencies":[]})", "excludeDependencies must"},
+                      {R"([1])", "JSON object"},
+                      {R"({"affected":3})", "affected must"}};
   for (const row& r : rows) {
     CAPTURE(r.text);
     const auto got = parse(r.text);

@@ -7,10 +7,10 @@
 #include <map>
 #include <thread>
 
+#include "key/fold.hpp"
 #include "run/plan.hpp"
 #include "run/show.hpp"
 #include "support/temp_dir.hpp"
-#include "key/fold.hpp"
 #include "workspace/workspace.hpp"
 
 using namespace vx;
@@ -27,10 +27,12 @@ struct bed {
     dir.write("ws/package.json", R"({"name":"root","private":true,"workspaces":["packages/*"]})");
     dir.write("ws/.gitignore", "dist/\n.vx/\n");
     root = dir / "ws";
-    if (git) dir.sh("cd ws && git init -q && git config user.email a@b.c && git config user.name n && git add -A && git commit -qm 1");
+    if (git)
+      dir.sh("cd ws && git init -q && git config user.email a@b.c && git config user.name n && git add -A && git commit -qm 1");
   }
   void package(const std::string& name, const std::string& tasks, const std::string& deps = "{}") const {
-    dir.write("ws/packages/" + name + "/package.json", R"({"name":")" + name + R"(","version":"1.0.0","dependencies":)" + deps + "}");
+    dir.write("ws/packages/" + name + "/package.json",
+              R"({"name":")" + name + R"(","version":"1.0.0","dependencies":)" + deps + "}");
     dir.write("ws/packages/" + name + "/vx.config.json", R"({"tasks":)" + tasks + "}");
     dir.write("ws/packages/" + name + "/src/x", name + "\n");
   }
@@ -163,7 +165,9 @@ TEST_CASE("without git the same things hold, with one notice") {
 TEST_CASE("a failure skips its dependants by default, stops everything under never, taints under always") {
   bed b;
   b.package("a", k_build, R"({"b":"*"})");
-  b.package("b", R"({"build":{"exec":{"command":"exit 3"},"cache":{"inputs":{"files":["src/**"]},"outputs":{"files":["dist/**"]}}}})");
+  b.package(
+      "b",
+      R"({"build":{"exec":{"command":"exit 3"},"cache":{"inputs":{"files":["src/**"]},"outputs":{"files":["dist/**"]}}}})");
   const ran skip = go(b, R"({"tasks":["build"],"all":true})");
   CHECK(skip.code == 1);
   CHECK(skip.status("b#build") == "failed");
@@ -201,7 +205,9 @@ TEST_CASE("an uncached generator in front of a cached reader is always followed"
 
 TEST_CASE("a failing runtime probe fails its task before the command, and nothing is stored") {
   bed b;
-  b.package("a", R"({"build":{"exec":{"command":"touch ran"},"cache":{"inputs":{"files":["src/**"],"runtime":["exit 3"]},"outputs":{"files":["dist/**"]}}}})");
+  b.package(
+      "a",
+      R"({"build":{"exec":{"command":"touch ran"},"cache":{"inputs":{"files":["src/**"],"runtime":["exit 3"]},"outputs":{"files":["dist/**"]}}}})");
   b.package("d", k_build);
   const ran r = go(b, R"({"tasks":["build"],"all":true})");
   CHECK(r.status("a#build") == "failed");
@@ -212,7 +218,8 @@ TEST_CASE("a failing runtime probe fails its task before the command, and nothin
 
 TEST_CASE("retries stop at the first success and count the lost attempts") {
   bed b;
-  b.package("a", R"({"t":{"exec":{"command":"n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n; test $n -ge 2","retries":3}}})");
+  b.package("a",
+            R"({"t":{"exec":{"command":"n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n; test $n -ge 2","retries":3}}})");
   const ran r = go(b, R"({"tasks":["a#t"]})");
   CHECK(r.status("a#t") == "success");
   CHECK(b.dir.read("ws/packages/a/n") == "3\n");
@@ -256,7 +263,8 @@ TEST_CASE("a cancel ends running tasks as aborted and records nothing") {
 
 TEST_CASE("a server is ready before its dependants start, and is gone afterwards") {
   bed b;
-  b.package("a", R"({"serve":{"exec":{"command":"echo $$ > pid; echo listening; exec sleep 60","persistent":{"readyWhen":"listen"}}},
+  b.package("a",
+            R"({"serve":{"exec":{"command":"echo $$ > pid; echo listening; exec sleep 60","persistent":{"readyWhen":"listen"}}},
     "t":{"dependsOn":["serve"],"exec":{"command":"kill -0 $(cat pid) && echo alive"}}})");
   const ran r = go(b, R"({"tasks":["a#t"]})");
   CHECK(r.code == 0);
@@ -270,7 +278,8 @@ TEST_CASE("two runs of one workspace follow each other; a nested run is refused"
   b.package("a", R"({"t":{"exec":{"command":"mkdir busy && rmdir busy"}}})");
   std::vector<std::thread> threads;
   std::vector<int> codes(4, -1);
-  for (std::size_t i = 0; i < codes.size(); ++i) threads.emplace_back([&, i] { codes[i] = go(b, R"({"tasks":["a#t"]})").code; });
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    threads.emplace_back([&, i] { codes[i] = go(b, R"({"tasks":["a#t"]})").code; });
   for (std::thread& t : threads) t.join();
   CHECK(codes == std::vector<int>{0, 0, 0, 0});
 

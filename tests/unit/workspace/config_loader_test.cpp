@@ -22,7 +22,8 @@ namespace {
 const char* const k_simple = R"({"tasks":{"build":{"exec":{"command":"x"}}}})";
 
 /// A round over one file with a fresh loader.
-result<std::shared_ptr<const project_config>> load_one(const temp_dir& root, const std::string& path, eval_memo* memo = nullptr, bool named = false) {
+result<std::shared_ptr<const project_config>> load_one(const temp_dir& root, const std::string& path, eval_memo* memo = nullptr,
+                                                       bool named = false) {
   static const environment env = environment::of_process();
   config_loader loader({root.path(), &env, memo, nullptr});
   auto out = loader.load({{"a", path, named}});
@@ -48,7 +49,9 @@ void settle(const temp_dir& root, const std::string& name) {
 
 TEST_CASE("JSON configs take comments, trailing commas, a byte-order mark, CRLF and $schema, whatever their ending") {
   const temp_dir root;
-  const std::string text = "\xEF\xBB\xBF{\r\n  // one\r\n  \"$schema\": \"x\", /* two */\r\n  \"tasks\": { \"build\": { \"exec\": { \"command\": \"x\", }, }, },\r\n}\r\n";
+  const std::string text =
+      "\xEF\xBB\xBF{\r\n  // one\r\n  \"$schema\": \"x\", /* two */\r\n  \"tasks\": { \"build\": { \"exec\": { \"command\": "
+      "\"x\", }, }, },\r\n}\r\n";
   for (const char* name : {"a/vx.config.json", "a/vx.config.jsonc"}) {
     root.write(name, text);
     const auto r = load_one(root, name);
@@ -101,7 +104,9 @@ TEST_CASE("a config that can't be read is a file-system failure that names it") 
 
 TEST_CASE("the first spelling wins and the others are named") {
   const temp_dir root;
-  for (const char* name : {"vx.config.jsonc", "vx.config.mjs", "vx.config.cts", "vx.config.txt", "vx.configx.ts", "vx.workspace.json"}) root.write(std::string("a/") + name, "{}");
+  for (const char* name :
+       {"vx.config.jsonc", "vx.config.mjs", "vx.config.cts", "vx.config.txt", "vx.configx.ts", "vx.workspace.json"})
+    root.write(std::string("a/") + name, "{}");
   root.mkdir("a/vx.config.ts");
   std::vector<std::string> others;
   CHECK(config_loader::find(root.path(), "a", "vx.config", &others) == "a/vx.config.cts");
@@ -222,7 +227,8 @@ TEST_CASE("the workspace config reads its rules and refuses a cache directory th
     config_loader loader({root.path(), &env, nullptr, nullptr});
     return loader.load_workspace("vx.workspace.jsonc");
   };
-  const auto good = load(R"({"projects":["crates/*"],"rules":{"upfrontKeys":false},"cacheDir":".cache/vx","concurrency":3,"schedule":"most-work"})");
+  const auto good = load(
+      R"({"projects":["crates/*"],"rules":{"upfrontKeys":false},"cacheDir":".cache/vx","concurrency":3,"schedule":"most-work"})");
   REQUIRE_MESSAGE(good.has_value(), (good ? "" : good.error().message));
   CHECK_FALSE(good->upfront_keys);
   CHECK(good->exclusive_outputs);

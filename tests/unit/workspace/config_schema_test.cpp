@@ -20,12 +20,13 @@ json::value parsed(const std::string& text) {
   return std::move(*v);
 }
 
-result<project_config> project_of(const std::string& text, bool has_package_name = false, const char* file = "a/vx.config.json") {
+result<project_config> project_of(const std::string& text, bool has_package_name = false,
+                                  const char* file = "a/vx.config.json") {
   return validate_project(parsed(text), file, text, has_package_name);
 }
 
 struct refusal_case {
-  std::string text;                      ///< '@' marks where the caret must stand; none: no position
+  std::string text;  ///< '@' marks where the caret must stand; none: no position
   std::vector<std::string> says;
   bool has_package_name = false;
 };
@@ -106,7 +107,8 @@ TEST_CASE("a project config is refused with its field, its value and what to wri
       {R"({"dependencies":[@""]})", {"dependencies[0] must be the name of a project"}},
       {R"({"name":"a","dependencies":["b",@"a"]})", {"dependencies[1] must name another project"}},
       {R"({"$schema":@1})", {"$schema must be a string"}},
-      {R"({@"task":{}})", {"has no key \"task\" (did you mean tasks?)", "accepted keys: $schema, dependencies, name, tags, tasks"}},
+      {R"({@"task":{}})",
+       {"has no key \"task\" (did you mean tasks?)", "accepted keys: $schema, dependencies, name, tags, tasks"}},
       {R"({@"targets":{}})", {"has no key \"targets\"", "write them as `tasks`"}},
       {R"({@"extends":["//"]})", {"preset"}},
       {R"({@"implicitDependencies":[]})", {"`dependencies`"}},
@@ -134,7 +136,8 @@ TEST_CASE("a task is refused at every level that does not fit") {
       {task(R"({"dependsOn":@"^build"})"), {"tasks.build.dependsOn must be an array of strings", "\"^task\"", "project#task"}},
       {task(R"({"dependsOn":["a",@2]})"), {"tasks.build.dependsOn[1]"}},
       {task(R"({"exec":@"tsc"})"), {"tasks.build.exec must be an object with a `command` string, not \"tsc\""}},
-      {task(R"({"exec":@["tsc"]})"), {"not an array; accepted keys: command, env, interactive, persistent, remote, retries, sandbox, timeout"}},
+      {task(R"({"exec":@["tsc"]})"),
+       {"not an array; accepted keys: command, env, interactive, persistent, remote, retries, sandbox, timeout"}},
       {task(R"({@"exce":{"command":"x"}})"), {"tasks.build has no key \"exce\" (did you mean exec?)"}},
       {task(R"({@"env":[]})"), {"tasks.build has no key \"env\"", "`exec.env`"}},
       {task(R"({@"outputs":[]})"), {"`cache.outputs`"}},
@@ -178,7 +181,8 @@ TEST_CASE("a task is refused at every level that does not fit") {
       {exec(R"("env":{"secret":[@3]})"), {"tasks.build.exec.env.secret[0]"}},
       {exec(R"("sandbox":@true)"), {"tasks.build.exec.sandbox must be an object"}},
       {exec(R"("sandbox":{@"read":[]})"), {"tasks.build.exec.sandbox has no key \"read\""}},
-      {exec(R"("sandbox":{"allow":{@"reads":[]}})"), {"tasks.build.exec.sandbox.allow has no key \"reads\" (did you mean read?)"}},
+      {exec(R"("sandbox":{"allow":{@"reads":[]}})"),
+       {"tasks.build.exec.sandbox.allow has no key \"reads\" (did you mean read?)"}},
       {exec(R"("sandbox":{"allow":{"network":@false}})"), {"must be true or an array of host patterns"}},
       {exec(R"("sandbox":{"allow":{"network":[@"https://a.b"]}})"), {"scheme"}},
       {exec(R"("sandbox":{"allow":{"network":[@"a.b/c"]}})"), {"path"}},
@@ -197,14 +201,18 @@ TEST_CASE("a task is refused at every level that does not fit") {
 TEST_CASE("fields that contradict each other are refused, naming both") {
   const std::string cache = R"(,"cache":{"inputs":{"files":[]},"outputs":{"files":[]}})";
   const std::vector<refusal_case> cases = {
-      {task(R"({"exec":{"command":"x",@"persistent":{}})" + cache + "}"), {"tasks.build.exec.persistent cannot go with `cache`"}},
-      {task(R"({"exec":{"command":"x",@"interactive":true})" + cache + "}"), {"tasks.build.exec.interactive cannot go with `cache`"}},
+      {task(R"({"exec":{"command":"x",@"persistent":{}})" + cache + "}"),
+       {"tasks.build.exec.persistent cannot go with `cache`"}},
+      {task(R"({"exec":{"command":"x",@"interactive":true})" + cache + "}"),
+       {"tasks.build.exec.interactive cannot go with `cache`"}},
       {exec(R"("persistent":{},@"retries":1)"), {"tasks.build.exec.retries cannot go with `exec.persistent`"}},
       {exec(R"("interactive":true,@"sandbox":{})"), {"tasks.build.exec.sandbox cannot go with `exec.interactive`"}},
       {exec(R"("interactive":true,"persistent":{@"readyWhen":"x"})"), {"readyWhen cannot go with `exec.interactive`"}},
       {exec(R"(@"remote":"only")"), {"tasks.build.exec.remote can be \"only\" for a task with `cache` only"}},
-      {task(R"({"cache":{"inputs":{"files":["a"]},"outputs":{@"files":["dist/**"]}}})"), {"cache.outputs.files must be empty: a task without exec writes nothing"}},
-      {task(R"({"cache":{"inputs":{"files":["a"]},"outputs":{"files":[],@"workspaceFiles":["x"]}}})"), {"a task without exec writes nothing"}},
+      {task(R"({"cache":{"inputs":{"files":["a"]},"outputs":{@"files":["dist/**"]}}})"),
+       {"cache.outputs.files must be empty: a task without exec writes nothing"}},
+      {task(R"({"cache":{"inputs":{"files":["a"]},"outputs":{"files":[],@"workspaceFiles":["x"]}}})"),
+       {"a task without exec writes nothing"}},
   };
   for (const refusal_case& c : cases) check_refused(c, true);
   CHECK(project_of(exec(R"("interactive":false,"sandbox":{})")).has_value());
@@ -214,25 +222,35 @@ TEST_CASE("fields that contradict each other are refused, naming both") {
 
 TEST_CASE("a cache block is refused with the list it wants") {
   const std::vector<refusal_case> cases = {
-      {task(R"({"exec":{"command":"x"},"cache":@false})"), {"tasks.build.cache must be an object { inputs, outputs }", "not false"}},
-      {task(R"({"exec":{"command":"x"},"cache":@[]})"), {"not an array; accepted keys: inputStability, inputs, outputs, portable"}},
-      {task(R"({"exec":{"command":"x"},"cache":{"outputs":{"files":[]}}})"), {"tasks.build.cache.inputs is required when `cache` is set"}},
-      {task(R"({"exec":{"command":"x"},"cache":{"inputs":{"files":[]}}})"), {"tasks.build.cache.outputs is required when `cache` is set"}},
-      {cached(R"(@["src/**"])", R"({"files":[]})"), {"tasks.build.cache.inputs must be an object: write `{ files: [...] }`", "accepted keys: env, files, runtime"}},
-      {cached(R"({"files":[]})", R"(@["dist/**"])"), {"tasks.build.cache.outputs must be an object: write `{ files: [...] }`", "accepted keys: files, workspaceFiles"}},
+      {task(R"({"exec":{"command":"x"},"cache":@false})"),
+       {"tasks.build.cache must be an object { inputs, outputs }", "not false"}},
+      {task(R"({"exec":{"command":"x"},"cache":@[]})"),
+       {"not an array; accepted keys: inputStability, inputs, outputs, portable"}},
+      {task(R"({"exec":{"command":"x"},"cache":{"outputs":{"files":[]}}})"),
+       {"tasks.build.cache.inputs is required when `cache` is set"}},
+      {task(R"({"exec":{"command":"x"},"cache":{"inputs":{"files":[]}}})"),
+       {"tasks.build.cache.outputs is required when `cache` is set"}},
+      {cached(R"(@["src/**"])", R"({"files":[]})"),
+       {"tasks.build.cache.inputs must be an object: write `{ files: [...] }`", "accepted keys: env, files, runtime"}},
+      {cached(R"({"files":[]})", R"(@["dist/**"])"),
+       {"tasks.build.cache.outputs must be an object: write `{ files: [...] }`", "accepted keys: files, workspaceFiles"}},
       {cached(R"({"env":[]})", R"({"files":[]})"), {"tasks.build.cache.inputs.files is required: write `[]` for none"}},
       {cached(R"({"files":[]})", R"({})"), {"tasks.build.cache.outputs.files is required"}},
       {cached(R"({"files":[],@"globs":[]})", R"({"files":[]})"), {"cache.inputs has no key \"globs\"", "`files`"}},
       {cached(R"({"files":[],@"exclude":[]})", R"({"files":[]})"), {"`!` entry"}},
       {cached(R"({"files":[]})", R"({"files":[],@"patterns":[]})"), {"cache.outputs has no key"}},
       {cached(R"({"files":[]})", R"({"files":[]})", R"(,@"enabled":true)"), {"a task without `cache` is never cached"}},
-      {cached(R"({"files":[]})", R"({"files":[]})", R"(,"portable":@"yes")"), {"tasks.build.cache.portable must be true or false"}},
-      {cached(R"({"files":[]})", R"({"files":[]})", R"(,"inputStability":{"strategy":@"never"})"), {"\"immutable\", \"mutable\" or \"unchecked\""}},
+      {cached(R"({"files":[]})", R"({"files":[]})", R"(,"portable":@"yes")"),
+       {"tasks.build.cache.portable must be true or false"}},
+      {cached(R"({"files":[]})", R"({"files":[]})", R"(,"inputStability":{"strategy":@"never"})"),
+       {"\"immutable\", \"mutable\" or \"unchecked\""}},
       {cached(R"({"files":[]})", R"({"files":[]})", R"(,"inputStability":{"severity":@"fatal"})"), {"\"warn\" or \"error\""}},
       {cached(R"({"files":[],"env":@"A"})", R"({"files":[]})"), {"cache.inputs.env must be an array of variable names"}},
       {cached(R"({"files":[],"env":[@"A*"]})", R"({"files":[]})"), {"exact name"}},
-      {cached(R"({"files":[],"runtime":@"node -v"})", R"({"files":[]})"), {"cache.inputs.runtime must be an array of commands"}},
-      {cached(R"({"files":[],"runtime":[@" "]})", R"({"files":[]})"), {"cache.inputs.runtime[0] must not be an empty or blank command"}},
+      {cached(R"({"files":[],"runtime":@"node -v"})", R"({"files":[]})"),
+       {"cache.inputs.runtime must be an array of commands"}},
+      {cached(R"({"files":[],"runtime":[@" "]})", R"({"files":[]})"),
+       {"cache.inputs.runtime[0] must not be an empty or blank command"}},
       {cached(R"({"files":[],"workspaceRuntime":[@3]})", R"({"files":[]})"), {"must be a command string"}},
       {cached(R"({"files":[],"tasks":@"*"})", R"({"files":[]})"), {"cache.inputs.tasks must be an array"}},
       {cached(R"({"files":[],"tasks":[@""]})", R"({"files":[]})"), {"cache.inputs.tasks[0]", "empty"}},
@@ -276,18 +294,23 @@ TEST_CASE("globs are refused with their entry and the spelling to write") {
       {cached(R"({"files":[@"gen/x"]})", R"({"files":[],"workspaceFiles":["a/gen/**"]})"), {"cache.inputs.files[0]"}},
   };
   for (const refusal_case& c : cases) check_refused({c.text, c.says}, true);
-  for (const std::string& fine : {in_glob(R"(["src/**","!src/gen/**"])"), in_glob(R"(["app/[id]/**","default"])"), out_glob(R"(["**","!package.json","!vx.config.json"])"),
-                                  out_glob(R"(["node_modules/**"])"), cached(R"({"files":["src/**"]})", R"({"files":["src/gen/**"]})"),
-                                  cached(R"({"files":["dist/fixture.html"]})", R"({"files":["dist/**","!dist/fixture.html"]})")}) {
+  for (const std::string& fine :
+       {in_glob(R"(["src/**","!src/gen/**"])"), in_glob(R"(["app/[id]/**","default"])"),
+        out_glob(R"(["**","!package.json","!vx.config.json"])"), out_glob(R"(["node_modules/**"])"),
+        cached(R"({"files":["src/**"]})", R"({"files":["src/gen/**"]})"),
+        cached(R"({"files":["dist/fixture.html"]})", R"({"files":["dist/**","!dist/fixture.html"]})")}) {
     const auto r = project_of(fine);
     CHECK_MESSAGE(r.has_value(), fine, (r ? "" : r.error().message));
   }
 }
 
 TEST_CASE("cache.inputs.tasks entries must name dependencies of the task") {
-  CHECK_FALSE(project_of(task(R"({"exec":{"command":"x"},"dependsOn":["gen"],"cache":{"inputs":{"files":[],"tasks":["gne"]},"outputs":{"files":[]}}})")));
-  CHECK(project_of(task(R"({"exec":{"command":"x"},"dependsOn":["gen","^build"],"cache":{"inputs":{"files":[],"tasks":["gen","^build"]},"outputs":{"files":[]}}})")));
-  CHECK(project_of(task(R"({"exec":{"command":"x"},"cache":{"inputs":{"files":[],"tasks":["*","^*","!^noisy"]},"outputs":{"files":[]}}})")));
+  CHECK_FALSE(project_of(task(
+      R"({"exec":{"command":"x"},"dependsOn":["gen"],"cache":{"inputs":{"files":[],"tasks":["gne"]},"outputs":{"files":[]}}})")));
+  CHECK(project_of(task(
+      R"({"exec":{"command":"x"},"dependsOn":["gen","^build"],"cache":{"inputs":{"files":[],"tasks":["gen","^build"]},"outputs":{"files":[]}}})")));
+  CHECK(project_of(
+      task(R"({"exec":{"command":"x"},"cache":{"inputs":{"files":[],"tasks":["*","^*","!^noisy"]},"outputs":{"files":[]}}})")));
 }
 
 TEST_CASE("a workspace config is refused with its field, its value and what to write") {
@@ -330,7 +353,8 @@ TEST_CASE("a workspace config is refused with its field, its value and what to w
       {R"({"remoteCache":{"type":"turbo","url":@"http://u@h"}})", {"user or password"}},
       {R"({"remoteCache":{"type":"http","url":@"h"}})", {"absolute URL"}},
       {R"({"remoteCache":{"type":"nx","signature":@true}})", {"nx"}},
-      {R"({"remoteCache":[{"type":"http"},{"type":"s3","budgetMs":@0}]})", {"remoteCache[1].budgetMs must be a positive integer"}},
+      {R"({"remoteCache":[{"type":"http"},{"type":"s3","budgetMs":@0}]})",
+       {"remoteCache[1].budgetMs must be a positive integer"}},
       {R"({"remoteCache":{"type":"http","tokenEnv":@"a=b"}})", {"remoteCache.tokenEnv"}},
       {R"({@"concurency":3})", {"did you mean concurrency?"}},
       {R"({@"pipeline":{}})", {"vx.config"}},
@@ -342,11 +366,14 @@ TEST_CASE("a workspace config is refused with its field, its value and what to w
     // '@' also occurs in a URL: the marker is the first one.
     check_refused(c, false);
   }
-  CHECK(validate_workspace(parsed(R"({"remoteCache":{"type":"http","url":"http://u:p@h/"}})"), "vx.workspace.json", "").has_value());
+  CHECK(validate_workspace(parsed(R"({"remoteCache":{"type":"http","url":"http://u:p@h/"}})"), "vx.workspace.json", "")
+            .has_value());
 }
 
 TEST_CASE("bounds of the cache keep their defaults unless they are named") {
-  const auto load = [](const char* text) { return validate_workspace(parsed(text), "vx.workspace.json", text)->cache_retention; };
+  const auto load = [](const char* text) {
+    return validate_workspace(parsed(text), "vx.workspace.json", text)->cache_retention;
+  };
   CHECK(load("{}").older_than_ms == std::uint64_t{30} * 24 * 3600 * 1000);
   CHECK(load(R"({"cacheRetention":{"maxSize":0}})").max_bytes == std::nullopt);
   CHECK(load(R"({"cacheRetention":{"maxSize":0}})").older_than_ms == std::uint64_t{30} * 24 * 3600 * 1000);
@@ -358,15 +385,20 @@ TEST_CASE("bounds of the cache keep their defaults unless they are named") {
 }
 
 TEST_CASE("the digest of a task covers its canonical text without exec.remote and cache.inputStability") {
-  const std::string golden = R"({"cache":{"inputs":{"env":["API","MODE"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})";
+  const std::string golden =
+      R"({"cache":{"inputs":{"env":["API","MODE"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})";
   CHECK(canonical_task(parsed(golden)) == golden);
   const auto digest = [](const std::string& body) { return project_of(task(body))->tasks.front().digest.hex(); };
   CHECK(digest(golden) == "84ad148c1e4b37f4cf3a8a503d1c089b");
   // Another order, comments, fields that say where a task runs: the same task.
-  CHECK(digest(R"({ /* c */ "exec":{"remote":false,"command":"true"},"cache":{"outputs":{"files":["dist/**"]},"inputStability":{"strategy":"mutable"},
+  CHECK(
+      digest(
+          R"({ /* c */ "exec":{"remote":false,"command":"true"},"cache":{"outputs":{"files":["dist/**"]},"inputStability":{"strategy":"mutable"},
                   "inputs":{"files":["src/**"],"env":["API","MODE"]}}})") == "84ad148c1e4b37f4cf3a8a503d1c089b");
-  CHECK(digest(R"({"cache":{"inputs":{"env":["MODE","API"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})") !=
-        "84ad148c1e4b37f4cf3a8a503d1c089b");
+  CHECK(
+      digest(
+          R"({"cache":{"inputs":{"env":["MODE","API"],"files":["src/**"]},"outputs":{"files":["dist/**"]}},"exec":{"command":"true"}})") !=
+      "84ad148c1e4b37f4cf3a8a503d1c089b");
   CHECK(digest(R"({"description":"","exec":{"command":"true"}})") != digest(R"({"exec":{"command":"true"}})"));
 }
 
@@ -377,7 +409,9 @@ TEST_CASE("the implicit build is a keyed group that reads everything and writes 
   CHECK(t.depends_on == std::vector<std::string>{"^build"});
   CHECK(t.input_files == std::vector<std::string>{"**"});
   CHECK(t.output_files.empty());
-  CHECK(t.digest == project_of(task(R"({"dependsOn":["^build"],"cache":{"inputs":{"files":["**"]},"outputs":{"files":[]}}})"))->tasks.front().digest);
+  CHECK(t.digest == project_of(task(R"({"dependsOn":["^build"],"cache":{"inputs":{"files":["**"]},"outputs":{"files":[]}}})"))
+                        ->tasks.front()
+                        .digest);
 }
 
 TEST_CASE("a validated task reads back field by field") {
@@ -411,12 +445,16 @@ TEST_CASE("a validated task reads back field by field") {
 }
 
 TEST_CASE("a refusal in a script is found by its keys, and shows the line") {
-  const std::string text = "export default {\n  tasks: {\n    build: { exec: { command: 'x', timeout: 0 } },\n    // timeout: 1\n    'a b': { exec: { 'cmd': 'y' } },\n  },\n}\n";
-  const auto r = validate_project(parsed(R"({"tasks":{"build":{"exec":{"command":"x","timeout":0}}}})"), "a/vx.config.ts", text, false);
+  const std::string text =
+      "export default {\n  tasks: {\n    build: { exec: { command: 'x', timeout: 0 } },\n    // timeout: 1\n    'a b': { exec: "
+      "{ 'cmd': 'y' } },\n  },\n}\n";
+  const auto r =
+      validate_project(parsed(R"({"tasks":{"build":{"exec":{"command":"x","timeout":0}}}})"), "a/vx.config.ts", text, false);
   REQUIRE_FALSE(r);
   CHECK(r.error().message.starts_with("a/vx.config.ts:3:36: tasks.build.exec.timeout must be"));
   const auto details = json::parse(r.error().details);
-  CHECK(details->get("frame")->as_string() == "    build: { exec: { command: 'x', timeout: 0 } },\n" + std::string(35, ' ') + "^");
+  CHECK(details->get("frame")->as_string() ==
+        "    build: { exec: { command: 'x', timeout: 0 } },\n" + std::string(35, ' ') + "^");
   CHECK(details->get("field")->as_string() == "tasks.build.exec.timeout");
   const auto s = validate_project(parsed(R"({"tasks":{"a b":{"exec":{"cmd":"y"}}}})"), "a/vx.config.ts", text, false);
   CHECK(s.error().message.starts_with("a/vx.config.ts:5:23: tasks[\"a b\"].exec has no key \"cmd\""));

@@ -87,7 +87,8 @@ TEST_CASE("misshapen member files are refused by file and field") {
       {"package.json", "[]", "package.json must hold a JSON object"},
       {"package.json", R"({"workspaces": "packages/*"})", "package.json: `workspaces` must be an array of strings"},
       {"package.json", R"({"workspaces": [1]})", "package.json: `workspaces` must be an array of strings"},
-      {"package.json", R"({"workspaces": {"packages": {}}})", "package.json: `workspaces.packages` must be an array of strings"},
+      {"package.json", R"({"workspaces": {"packages": {}}})",
+       "package.json: `workspaces.packages` must be an array of strings"},
       {"pnpm-workspace.yaml", "packages: x\n", "pnpm-workspace.yaml: `packages` must be an array of strings"},
       {"pnpm-workspace.yaml", "- a\n", "pnpm-workspace.yaml must be a mapping"},
       {"pnpm-workspace.yaml", "packages: ['a\n", "pnpm-workspace.yaml does not parse"},
@@ -198,8 +199,9 @@ TEST_CASE("a linked worktree inside the tree is skipped, a submodule is not") {
   const temp_dir d;
   pnpm(d, "'**'");
   package(d, "packages/a", "a");
-  d.sh("git init -q . && git -c user.name=t -c user.email=t@t add -A && git -c user.name=t -c user.email=t@t commit -qm x && "
-       "git worktree add -q trees/one 2>/dev/null");
+  d.sh(
+      "git init -q . && git -c user.name=t -c user.email=t@t add -A && git -c user.name=t -c user.email=t@t commit -qm x && "
+      "git worktree add -q trees/one 2>/dev/null");
   CHECK(projects_of(d) == "a@packages/a");
   pnpm(d, "'packages/*', 'trees/*/packages/*'");
   CHECK(projects_of(d) == "a@packages/a");

@@ -1,11 +1,11 @@
 // Real runtimes evaluate real configs here. `node` on PATH (or VX_NODE) is needed; without one the cases say so and pass.
-// VX_TEST_NODE_MODULES: a node_modules directory that holds esbuild or typescript (before 7), or several separated by ':'; the TypeScript
-// cases run once for each, and are left out without it unless the runtime strips types itself.
+// VX_TEST_NODE_MODULES: a node_modules directory that holds esbuild or typescript (before 7), or several separated by ':'; the
+// TypeScript cases run once for each, and are left out without it unless the runtime strips types itself.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -32,10 +32,10 @@ std::string runtime() {
   return env.find("VX_NODE") != nullptr ? env.get("VX_NODE") : find_program(env, "node");
 }
 
-#define NEED_RUNTIME()                                     \
-  if (runtime().empty()) {                                 \
-    MESSAGE("no JavaScript runtime: case left out");       \
-    return;                                                \
+#define NEED_RUNTIME()                               \
+  if (runtime().empty()) {                           \
+    MESSAGE("no JavaScript runtime: case left out"); \
+    return;                                          \
   }
 
 struct round {
@@ -43,7 +43,8 @@ struct round {
   bool started = false;
 };
 
-round evaluate(const temp_dir& root, const std::vector<std::string>& paths, eval_memo* memo = nullptr, environment env = environment::of_process()) {
+round evaluate(const temp_dir& root, const std::vector<std::string>& paths, eval_memo* memo = nullptr,
+               environment env = environment::of_process()) {
   config_loader loader({root.path(), &env, memo, nullptr});
   std::vector<config_file> files;
   for (const std::string& p : paths) files.push_back({std::string(path::parent(p)), p, false});
@@ -62,7 +63,9 @@ std::string command_of(const result<std::shared_ptr<const project_config>>& r, s
   return "no task";
 }
 
-std::string refusal_of(const result<std::shared_ptr<const project_config>>& r) { return r ? "accepted: " + (*r)->json : r.error().message; }
+std::string refusal_of(const result<std::shared_ptr<const project_config>>& r) {
+  return r ? "accepted: " + (*r)->json : r.error().message;
+}
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -78,10 +81,16 @@ TEST_CASE("a script config yields the same canonical text and digest as its JSON
   const temp_dir root;
   root.write("a/vx.config.mjs",
              "import { defineProject } from '@vzn/vx/config'\nimport * as vx from '@vzn/vx'\n"
-             "const config = Promise.resolve({ tasks: { build: { description: undefined, exec: { timeout: 1000, command: 'x' } } }, tags: ['\\u00e9', 'b'] })\n"
-             "if (typeof vx.defineWorkspace !== 'function') throw new Error('no defineWorkspace')\nexport default defineProject(config)\n");
-  root.write("b/vx.config.cjs", "const { defineProject } = require('@vzn/vx')\nmodule.exports = defineProject({ tags: ['\\u00e9', 'b'], tasks: { build: { exec: { command: 'x', timeout: 1e3 } } } })\n");
-  root.write("c/vx.config.jsonc", "{ \"tags\": [\"\xC3\xA9\", \"b\"], \"tasks\": { \"build\": { \"exec\": { \"command\": \"x\", \"timeout\": 1000 } } } }");
+             "const config = Promise.resolve({ tasks: { build: { description: undefined, exec: { timeout: 1000, command: 'x' } "
+             "} }, tags: ['\\u00e9', 'b'] })\n"
+             "if (typeof vx.defineWorkspace !== 'function') throw new Error('no defineWorkspace')\nexport default "
+             "defineProject(config)\n");
+  root.write("b/vx.config.cjs",
+             "const { defineProject } = require('@vzn/vx')\nmodule.exports = defineProject({ tags: ['\\u00e9', 'b'], tasks: { "
+             "build: { exec: { command: 'x', timeout: 1e3 } } } })\n");
+  root.write(
+      "c/vx.config.jsonc",
+      "{ \"tags\": [\"\xC3\xA9\", \"b\"], \"tasks\": { \"build\": { \"exec\": { \"command\": \"x\", \"timeout\": 1000 } } } }");
   const round r = evaluate(root, {"a/vx.config.mjs", "b/vx.config.cjs", "c/vx.config.jsonc"});
   CHECK(r.started);
   for (const auto& one : r.results) {
@@ -150,16 +159,20 @@ TEST_CASE("a config that does not evaluate names itself, the file at fault and t
       {"export const a = 1\n", {"no default export", "export default defineProject"}},
       {"module.exports = 1\n", {"vx.config.mjs:1:1: ReferenceError: module is not defined"}},
       {"\nexport default {{\n", {"vx.config.mjs:2:17: SyntaxError"}},
-      {"import '../lib/broken.mjs'\nexport default {}\n", {"lib/broken.mjs:3:1: ", "SyntaxError", "(loading p3/vx.config.mjs)"}},
-      {"import x from './gone.mjs'\nexport default {}\n", {"vx.config.mjs:1:15: cannot resolve \"./gone.mjs\"", "no such file"}},
-      {"import x from 'no-such-package'\nexport default {}\n", {"vx.config.mjs:1:15: cannot resolve \"no-such-package\"", "install dependencies first"}},
+      {"import '../lib/broken.mjs'\nexport default {}\n",
+       {"lib/broken.mjs:3:1: ", "SyntaxError", "(loading p3/vx.config.mjs)"}},
+      {"import x from './gone.mjs'\nexport default {}\n",
+       {"vx.config.mjs:1:15: cannot resolve \"./gone.mjs\"", "no such file"}},
+      {"import x from 'no-such-package'\nexport default {}\n",
+       {"vx.config.mjs:1:15: cannot resolve \"no-such-package\"", "install dependencies first"}},
       {"import { zzz } from '../lib/good.mjs'\nexport default {}\n", {"zzz"}},
       {"\n\nthrow new Error('told\\nyou')\n", {"vx.config.mjs:3:7: Error: told"}},
       {"export default Promise.reject(new Error('later'))\n", {"Error: later"}},
       {"throw 'text'\n", {"threw 'text'"}},
       {"export default new Promise(() => {})\n", {"never finishes"}},
       {"await new Promise(() => {})\nexport default {}\n", {"never finishes"}},
-      {"setTimeout(() => { throw new Error('late') }, 1)\nexport default new Promise((r) => setTimeout(r, 5000))\n", {"Error: late"}},
+      {"setTimeout(() => { throw new Error('late') }, 1)\nexport default new Promise((r) => setTimeout(r, 5000))\n",
+       {"Error: late"}},
       {"export default await import('nope-dynamic')\n", {"cannot resolve \"nope-dynamic\""}},
   };
   std::vector<std::string> paths;
@@ -203,7 +216,9 @@ TEST_CASE("a config that ends or hangs the runtime fails alone") {
   environment env = environment::of_process();
   env.set("VX_CONFIG_WORKER_TIMEOUT_MS", "500");
   const std::int64_t start = mono_ns();
-  const round r = evaluate(root, {"a/vx.config.mjs", "b/vx.config.mjs", "c/vx.config.mjs", "d/vx.config.mjs", "e/vx.config.mjs", "f/vx.config.mjs"}, nullptr, env);
+  const round r = evaluate(
+      root, {"a/vx.config.mjs", "b/vx.config.mjs", "c/vx.config.mjs", "d/vx.config.mjs", "e/vx.config.mjs", "f/vx.config.mjs"},
+      nullptr, env);
   CHECK(mono_ns() - start < 20'000'000'000);
   CHECK(holds(refusal_of(r.results[0]), "a/vx.config.mjs: calls process.exit(3)"));
   CHECK(command_of(r.results[1]) == "x");
@@ -260,8 +275,10 @@ TEST_CASE("a shared preset is instantiated for each config, a package once") {
   root.write("packages/linked/index.js", "let n = 0\nexport const next = () => 'linked' + ++n\n");
   root.symlink("../packages/linked", "node_modules/linked");
   const std::string text =
-      "import { next } from '../preset.mjs'\nimport * as counter from 'counter'\nimport { next as linked } from 'linked'\nconst again = await import('../preset.mjs')\n"
-      "export default { tasks: { build: { exec: { command: next() + again.next() } }, pkg: { exec: { command: counter.next() } }, linked: { exec: { command: linked() } } } }\n";
+      "import { next } from '../preset.mjs'\nimport * as counter from 'counter'\nimport { next as linked } from "
+      "'linked'\nconst again = await import('../preset.mjs')\n"
+      "export default { tasks: { build: { exec: { command: next() + again.next() } }, pkg: { exec: { command: counter.next() } "
+      "}, linked: { exec: { command: linked() } } } }\n";
   root.write("a/vx.config.mjs", text);
   root.write("b/vx.config.mjs", text);
   const round r = evaluate(root, {"a/vx.config.mjs", "b/vx.config.mjs"});
@@ -283,12 +300,18 @@ TEST_CASE("CommonJS, ES modules, JSON and cycles load together") {
   root.write("data.json", R"({"word":"json"})");
   root.write("a/one.mjs", "import { two } from './two.mjs'\nexport const one = () => 'one' + two\n");
   root.write("a/two.mjs", "import { one } from './one.mjs'\nexport const two = 'two' + (() => typeof one).length\n");
-  root.write("a/local.cjs", "const data = require('../data.json')\nmodule.exports = { word: 'local' + data.word, path: require('path').basename(__filename) }\n");
+  root.write("a/local.cjs",
+             "const data = require('../data.json')\nmodule.exports = { word: 'local' + data.word, path: "
+             "require('path').basename(__filename) }\n");
   root.write("a/vx.config.js",
-             "import { one } from './one.mjs'\nimport local, { word } from './local.cjs'\nimport { word as old } from 'old'\nimport data from '../data.json' with { type: 'json' }\n"
+             "import { one } from './one.mjs'\nimport local, { word } from './local.cjs'\nimport { word as old } from "
+             "'old'\nimport data from '../data.json' with { type: 'json' }\n"
              "import { fileURLToPath } from 'node:url'\nimport path from 'path'\n"
-             "export default { tasks: { build: { exec: { command: [one(), local.path, word, old, data.word, path.basename(fileURLToPath(import.meta.url)), path.basename(import.meta.dirname)].join(' ') } } } }\n");
-  root.write("b/vx.config.js", "const local = require('../a/local.cjs')\nexports.tasks = { build: { exec: { command: local.word + require('old').word } } }\n");
+             "export default { tasks: { build: { exec: { command: [one(), local.path, word, old, data.word, "
+             "path.basename(fileURLToPath(import.meta.url)), path.basename(import.meta.dirname)].join(' ') } } } }\n");
+  root.write("b/vx.config.js",
+             "const local = require('../a/local.cjs')\nexports.tasks = { build: { exec: { command: local.word + "
+             "require('old').word } } }\n");
   const round r = evaluate(root, {"a/vx.config.js", "b/vx.config.js"});
   CHECK(command_of(r.results[0]) == "onetwo0 local.cjs localjson old json vx.config.js a");
   CHECK(command_of(r.results[1]) == "localjsonold");
@@ -308,7 +331,8 @@ TEST_CASE("a stored evaluation is served until something it consulted changes") 
   root.write("a/vx.config.mjs",
              "import fs, { existsSync } from 'node:fs'\nimport { word } from '../preset.mjs'\nimport dep from 'dep'\n"
              "const at = (n) => new URL('../' + n, import.meta.url)\n"
-             "const parts = [word, dep.word, JSON.parse(fs.readFileSync(at('x.json'), 'utf8')).v, existsSync(at('flag')), process.env.FOO ?? 'unset', 'BAZ' in process.env,\n"
+             "const parts = [word, dep.word, JSON.parse(fs.readFileSync(at('x.json'), 'utf8')).v, existsSync(at('flag')), "
+             "process.env.FOO ?? 'unset', 'BAZ' in process.env,\n"
              "  fs.readdirSync(at('list')).length, fs.statSync(at('list')).isDirectory()]\n"
              "export default { tasks: { build: { exec: { command: parts.join(' ') } } } }\n");
   root.write("b/vx.config.mjs", k_build);
@@ -354,7 +378,11 @@ TEST_CASE("a stored evaluation is served until something it consulted changes") 
       {"empty variable", [&] { env.set("FOO", ""); }, "q e 2 true  false 1 true"},
       {"tested variable", [&] { env.set("BAZ", ""); }, "q e 2 true  true 1 true"},
       {"listing", [&] { root.write("list/two", ""); }, "q e 2 true  true 2 true"},
-      {"nested package", [&] { root.write("a/node_modules/dep/package.json", R"({"name":"dep","main":"k.js"})"); root.write("a/node_modules/dep/k.js", "exports.word = 'near'"); },
+      {"nested package",
+       [&] {
+         root.write("a/node_modules/dep/package.json", R"({"name":"dep","main":"k.js"})");
+         root.write("a/node_modules/dep/k.js", "exports.word = 'near'");
+       },
        "q near 2 true  true 2 true"},
   };
   for (const change& c : changes) {
@@ -394,7 +422,9 @@ TEST_CASE("what can't be traced makes a config volatile, with the reason") {
     root.write(paths.back(), "const v = " + rows[i].first + "\nexport default { tags: [String(typeof v)] }\n");
   }
   paths.push_back("calm/vx.config.mjs");
-  root.write(paths.back(), "import os from 'node:os'\nconst d = new Date(0)\nexport default { tags: [os.EOL.length + os.platform() + d.getTime() + (d instanceof Date) + (d.constructor === Date)] }\n");
+  root.write(paths.back(),
+             "import os from 'node:os'\nconst d = new Date(0)\nexport default { tags: [os.EOL.length + os.platform() + "
+             "d.getTime() + (d instanceof Date) + (d.constructor === Date)] }\n");
   settle();
   memory_memo memo;
   const round r = evaluate(root, paths, &memo);
@@ -418,7 +448,8 @@ TEST_CASE("facts of a package loaded for one config reach every config that load
   root.write("node_modules/env/i.js", "import { deep } from 'deep'\nexport const word = deep + (process.env.FOO ?? '')\n");
   root.write("node_modules/deep/package.json", R"({"name":"deep","main":"i.js"})");
   root.write("node_modules/deep/i.js", "exports.deep = process.env.BAR ?? 'none'");
-  for (const char* dir : {"a", "b"}) root.write(std::string(dir) + "/vx.config.mjs", "import { word } from 'env'\nexport default { tags: [word || 'x'] }\n");
+  for (const char* dir : {"a", "b"})
+    root.write(std::string(dir) + "/vx.config.mjs", "import { word } from 'env'\nexport default { tags: [word || 'x'] }\n");
   root.write("c/vx.config.mjs", "export default { tags: ['c'] }\n");
   settle();
   memory_memo memo;
@@ -455,7 +486,9 @@ TEST_CASE("a config's environment, output and directory stay its own") {
 TEST_CASE("a workspace config in a script is evaluated once and served afterwards") {
   NEED_RUNTIME();
   const temp_dir root;
-  root.write("vx.workspace.mjs", "import { defineWorkspace } from '@vzn/vx/config'\nexport default defineWorkspace({ projects: ['crates/*'], concurrency: 2 })\n");
+  root.write("vx.workspace.mjs",
+             "import { defineWorkspace } from '@vzn/vx/config'\nexport default defineWorkspace({ projects: ['crates/*'], "
+             "concurrency: 2 })\n");
   settle();
   memory_memo memo;
   const environment env = environment::of_process();
@@ -497,15 +530,23 @@ TEST_CASE("TypeScript configs load by every route with one result") {
     CAPTURE(modules);
     const temp_dir root;
     if (!modules.empty()) root.symlink(modules, "node_modules");
-    root.write("preset.ts", "export enum Kind { A = 'enum-a' }\nexport type Word = string\nexport const word: Word = 'w'\nexport default function make<T>(x: T): T { return x }\n");
+    root.write("preset.ts",
+               "export enum Kind { A = 'enum-a' }\nexport type Word = string\nexport const word: Word = 'w'\nexport default "
+               "function make<T>(x: T): T { return x }\n");
     root.write("a/vx.config.ts",
-               "import { defineProject } from '@vzn/vx/config'\nimport make, { Kind, word, type Word } from '../preset'\nimport { helper } from './helper.js'\n"
+               "import { defineProject } from '@vzn/vx/config'\nimport make, { Kind, word, type Word } from "
+               "'../preset'\nimport { helper } from './helper.js'\n"
                "const w: Word = word\nclass C { constructor(readonly x: string) {} }\n"
-               "export default defineProject({ tasks: { build: { exec: { command: make<string>(`${Kind.A} ${w} ${helper satisfies string} ${new C('p').x}`) } } } } as const)\n");
+               "export default defineProject({ tasks: { build: { exec: { command: make<string>(`${Kind.A} ${w} ${helper "
+               "satisfies string} ${new C('p').x}`) } } } } as const)\n");
     root.write("a/helper.ts", "export const helper: string = 'h'\n");
-    root.write("b/vx.config.mts", "import data from '../data.json'\nexport default { tasks: { build: { exec: { command: data.v as string } } } }\n");
+    root.write(
+        "b/vx.config.mts",
+        "import data from '../data.json'\nexport default { tasks: { build: { exec: { command: data.v as string } } } }\n");
     root.write("data.json", R"({"v":"json"})");
-    root.write("c/vx.config.cts", "const { word } = require('../plain') as { word: string }\nmodule.exports = { tasks: { build: { exec: { command: word } } } }\n");
+    root.write("c/vx.config.cts",
+               "const { word } = require('../plain') as { word: string }\nmodule.exports = { tasks: { build: { exec: { "
+               "command: word } } } }\n");
     root.write("plain.cts", "const word: string = 'w'\nexports.word = word\n");
     root.write("d/vx.config.ts", "export default {\n  tasks: { a: (},\n}\n");
     settle();
@@ -531,8 +572,9 @@ TEST_CASE("TypeScript without any way to read it is refused with the remedies") 
   const temp_dir root;
   root.write("a/vx.config.ts", "export default { tags: ['a' as string] }\n");
   const auto r = evaluate(root, {"a/vx.config.ts"}).results[0];
-  if (r) return;   // this runtime strips types
-  for (const char* s : {"a/vx.config.ts", "TypeScript", "esbuild", "typescript", ".mjs", ".jsonc"}) CHECK(holds(refusal_of(r), s));
+  if (r) return;  // this runtime strips types
+  for (const char* s : {"a/vx.config.ts", "TypeScript", "esbuild", "typescript", ".mjs", ".jsonc"})
+    CHECK(holds(refusal_of(r), s));
 }
 
 TEST_CASE("a hundred configs that share a preset are evaluated in one child and served without one") {
@@ -543,7 +585,8 @@ TEST_CASE("a hundred configs that share a preset are evaluated in one child and 
   std::vector<std::string> paths;
   for (int i = 0; i < 100; ++i) {
     paths.push_back("p" + std::to_string(i) + "/vx.config.mjs");
-    root.write(paths.back(), "import { task } from '../preset.mjs'\nexport default { tasks: { build: task('x" + std::to_string(i) + "') } }\n");
+    root.write(paths.back(), "import { task } from '../preset.mjs'\nexport default { tasks: { build: task('x" +
+                                 std::to_string(i) + "') } }\n");
   }
   settle();
   round r = evaluate(root, paths, &memo);

@@ -124,10 +124,10 @@ TEST_CASE("walks over a chain") {
     const char* expected;
   };
   const row rows[] = {
-      {{"b..."}, "b c"},       {{"b^..."}, "c"},          {{"...b"}, "a b"},           {{"...^b"}, "a"},
-      {{"...b..."}, "a b c"},  {{"...b^..."}, "a c"},     {{"!b", "a..."}, "a c"},     {{"a...", "!b"}, "a c"},
-      {{"!b"}, "a c z"},       {{"!b", "!z"}, "a c"},     {{"*"}, "a b c z"},          {{"a", "z"}, "a z"},
-      {{"z", "a", "a"}, "a z"}, {{"!b..."}, "a z"},       {{"a^...", "!c"}, "b"},      {{"."}, "a b c z"},
+      {{"b..."}, "b c"},        {{"b^..."}, "c"},      {{"...b"}, "a b"},       {{"...^b"}, "a"},
+      {{"...b..."}, "a b c"},   {{"...b^..."}, "a c"}, {{"!b", "a..."}, "a c"}, {{"a...", "!b"}, "a c"},
+      {{"!b"}, "a c z"},        {{"!b", "!z"}, "a c"}, {{"*"}, "a b c z"},      {{"a", "z"}, "a z"},
+      {{"z", "a", "a"}, "a z"}, {{"!b..."}, "a z"},    {{"a^...", "!c"}, "b"},  {{"."}, "a b c z"},
   };
   for (const row& r : rows) {
     CAPTURE(joined(r.filters));
@@ -145,7 +145,9 @@ TEST_CASE("excluding a dependency leaves the rest of a walk") {
 TEST_CASE("names, scopes and paths") {
   temp_dir d;
   d.write("pnpm-workspace.yaml", "packages: ['packages/**', 'app/*', 'apps/*']\n");
-  const auto add = [&](const std::string& dir, const std::string& name) { d.write(dir + "/package.json", "{\"name\": \"" + name + "\"}"); };
+  const auto add = [&](const std::string& dir, const std::string& name) {
+    d.write(dir + "/package.json", "{\"name\": \"" + name + "\"}");
+  };
   add("packages/a", "a");
   add("packages/a/sub", "a-sub");
   add("packages/cart", "@s/cart");

@@ -22,8 +22,8 @@ TEST_CASE("the fingerprint folds the root files that exist, in their order") {
   const temp_dir d;
   CHECK(files(d).empty());
   const auto none = read_fingerprint(d.path(), false)->digest;
-  for (const char* name : {"bunfig.toml", ".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml", "bun.lockb", "yarn.lock", "npm-shrinkwrap.json",
-                           "package-lock.json", "pnpm-lock.yaml"}) {
+  for (const char* name : {"bunfig.toml", ".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml", "bun.lockb", "yarn.lock",
+                           "npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml"}) {
     d.write(name, "1");
   }
   d.write("package.json", "{}");
@@ -32,7 +32,8 @@ TEST_CASE("the fingerprint folds the root files that exist, in their order") {
   d.write("vx.workspace.json", "{}");
   d.write("packages/a/pnpm-lock.yaml", "inner");
   CHECK(files(d) ==
-        "pnpm-lock.yaml=1 package-lock.json=1 npm-shrinkwrap.json=1 yarn.lock=1 bun.lockb=1 pnpm-workspace.yaml=1 .yarnrc.yml=1 .npmrc=1 "
+        "pnpm-lock.yaml=1 package-lock.json=1 npm-shrinkwrap.json=1 yarn.lock=1 bun.lockb=1 pnpm-workspace.yaml=1 "
+        ".yarnrc.yml=1 .npmrc=1 "
         "bunfig.toml=1");
   const auto all = read_fingerprint(d.path(), false)->digest;
   CHECK_FALSE(all == none);
@@ -59,7 +60,8 @@ TEST_CASE("an unreadable root file refuses the run by name") {
 
 TEST_CASE("patches that bun's lockfile lists are part of it, sorted, missing ones skipped") {
   const temp_dir d;
-  const char* lock = R"({"lockfileVersion": 1, "patchedDependencies": {"z@1": "patches/b.patch", "a@1": "patches/a.patch", "n@1": "patches/none",},})";
+  const char* lock =
+      R"({"lockfileVersion": 1, "patchedDependencies": {"z@1": "patches/b.patch", "a@1": "patches/a.patch", "n@1": "patches/none",},})";
   d.write("bun.lock", lock);
   d.write("patches/a.patch", "A");
   d.write("patches/b.patch", "B");

@@ -33,7 +33,8 @@ void age(const temp_dir& d) { d.sh("find . -exec touch -h -d '1 hour ago' {} + &
 std::string graph_of(const workspace::workspace& ws) {
   std::string out;
   for (std::size_t i = 0; i < ws.projects.size(); ++i) {
-    out += ws.projects[i].name + "@" + ws.projects[i].dir + "@" + ws.projects[i].version + "@" + ws.projects[i].config_path + ":";
+    out +=
+        ws.projects[i].name + "@" + ws.projects[i].dir + "@" + ws.projects[i].version + "@" + ws.projects[i].config_path + ":";
     out += joined(names_of(ws, ws.order[i])) + "/" + joined(names_of(ws, ws.reach[i])) + "\n";
   }
   return out;
@@ -44,8 +45,9 @@ std::string graph_of(const workspace::workspace& ws) {
 TEST_CASE("manifest edges, spec by spec, over real files") {
   small_workspace d;
   d.write("pnpm-workspace.yaml", "packages: ['packages/*']\ncatalog:\n  shared: ^2\n");
-  d.write("packages/app/package.json",
-          R"({"name": "app", "dependencies": {"shared": "^1.0.0", "luigi": "workspace:../waluigi"}, "devDependencies": {"tool": "catalog:gone"}})");
+  d.write(
+      "packages/app/package.json",
+      R"({"name": "app", "dependencies": {"shared": "^1.0.0", "luigi": "workspace:../waluigi"}, "devDependencies": {"tool": "catalog:gone"}})");
   d.write("packages/web/package.json", R"({"name": "web", "dependencies": {"shared": "catalog:"}})");
   d.write("packages/shared/package.json", R"({"name": "shared", "version": "2.0.0"})");
   d.write("packages/waluigi/package.json", R"({"name": "waluigi"})");
@@ -60,7 +62,8 @@ TEST_CASE("manifest edges, spec by spec, over real files") {
 
 TEST_CASE("catalogs of the root package.json, at the top level and under workspaces") {
   const temp_dir d;
-  d.write("package.json", R"({"workspaces": {"packages": ["p/*"], "catalog": {"lib": "^1"}}, "catalogs": {"old": {"lib": "^0.1"}}})");
+  d.write("package.json",
+          R"({"workspaces": {"packages": ["p/*"], "catalog": {"lib": "^1"}}, "catalogs": {"old": {"lib": "^0.1"}}})");
   d.write("p/app/package.json", R"({"name": "app", "dependencies": {"lib": "catalog:"}})");
   d.write("p/old/package.json", R"({"name": "old", "dependencies": {"lib": "catalog:old"}})");
   d.write("p/lib/package.json", R"({"name": "lib", "version": "1.2.0"})");
@@ -123,7 +126,8 @@ TEST_CASE("config dependencies add order, in packages as well") {
   temp_dir d;
   d.write("vx.workspace.json", R"({"projects": ["crates/*"]})");
   d.write("crates/core/vx.config.json", config_json({task_json("build")}, R"("name": "core", )"));
-  d.write("crates/app/vx.config.json", config_json({task_json("build", {"^build"})}, R"("name": "app", "dependencies": ["core"], )"));
+  d.write("crates/app/vx.config.json",
+          config_json({task_json("build", {"^build"})}, R"("name": "app", "dependencies": ["core"], )"));
   auto l = open_at(d.path());
   REQUIRE(l);
   CHECK(edges((*l)->ws(), (*l)->ws().order, "app") == "core");
@@ -233,7 +237,9 @@ TEST_CASE("no memo outlives any of its four stamps") {
   };
   const std::string first = open();
   // Same size, same mtime; ctime differs.
-  d.sh("sed 's/\"b\": /\"c\": /' packages/a/package.json > t && cat t > packages/a/package.json && rm t && touch -d '1 hour ago' packages/a/package.json");
+  d.sh(
+      "sed 's/\"b\": /\"c\": /' packages/a/package.json > t && cat t > packages/a/package.json && rm t && touch -d '1 hour "
+      "ago' packages/a/package.json");
   CHECK(open() != first);
   CHECK(open() == graph_of((*open_at(d.path()))->ws()));
   // Another inode under the name.

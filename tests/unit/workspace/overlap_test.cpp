@@ -33,8 +33,8 @@ struct world {
     configs.push_back(std::make_shared<project_config>());
     return static_cast<std::uint32_t>(configs.size() - 1);
   }
-  std::uint32_t task(std::uint32_t in, const std::string& name, const list& outputs, const list& inputs = {}, const list& ws_outputs = {}, const list& ws_inputs = {},
-                     const std::vector<std::uint32_t>& after = {}) {
+  std::uint32_t task(std::uint32_t in, const std::string& name, const list& outputs, const list& inputs = {},
+                     const list& ws_outputs = {}, const list& ws_inputs = {}, const std::vector<std::uint32_t>& after = {}) {
     task_config t;
     t.name = name;
     t.has_exec = t.has_cache = true;
@@ -49,7 +49,8 @@ struct world {
   }
   status check() {
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      std::sort(configs[i]->tasks.begin(), configs[i]->tasks.end(), [](const task_config& a, const task_config& b) { return a.name < b.name; });
+      std::sort(configs[i]->tasks.begin(), configs[i]->tasks.end(),
+                [](const task_config& a, const task_config& b) { return a.name < b.name; });
       ws.projects[i].config = configs[i];
     }
     g.edges = graph::dag(deps);
@@ -58,7 +59,7 @@ struct world {
 };
 
 double milliseconds(world& w) {
-  const std::clock_t start = std::clock();   // CPU time: a busy machine must not fail this
+  const std::clock_t start = std::clock();  // CPU time: a busy machine must not fail this
   const status s = w.check();
   const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   CHECK_MESSAGE(s.has_value(), (s ? "" : s.error().message));
@@ -117,7 +118,7 @@ TEST_CASE("projects may use one name for their outputs") {
   const auto root = w.project("root", "");
   w.task(a, "build", {"dist/**"});
   w.task(b, "build", {"dist/**"});
-  w.task(root, "build", {"packages/a/dist/**"});   // project-relative globs never reach into a nested project
+  w.task(root, "build", {"packages/a/dist/**"});  // project-relative globs never reach into a nested project
   CHECK(w.check().has_value());
 }
 
@@ -148,7 +149,7 @@ TEST_CASE("root-relative outputs meet each other and every project's outputs") {
       {{"packages/*/dist/x"}, {"dist/x"}, {}, true},
       {{"packages/c/dist/**"}, {"dist/**"}, {}, false},
       {{"packages/**"}, {"dist"}, {}, true},
-      {{"packages/b/inner/dist/**"}, {"**/dist/**"}, {}, false},   // inner is a project of its own
+      {{"packages/b/inner/dist/**"}, {"**/dist/**"}, {}, false},  // inner is a project of its own
   };
   for (const row& r : rows) {
     world w;
@@ -273,13 +274,15 @@ TEST_CASE("large projects are compared through an index, not pair by pair") {
   SUBCASE("50,000 trees, each task reading its own sources") {
     world w;
     const auto p = w.project("web", "apps/web");
-    for (int i = 0; i < 50000; ++i) w.task(p, "t" + std::to_string(i), {"out/" + std::to_string(i) + "/**"}, {"src/" + std::to_string(i) + "/**"});
+    for (int i = 0; i < 50000; ++i)
+      w.task(p, "t" + std::to_string(i), {"out/" + std::to_string(i) + "/**"}, {"src/" + std::to_string(i) + "/**"});
     CHECK(milliseconds(w) < k_seconds);
   }
   SUBCASE("50,000 wildcards under one head") {
     world w;
     const auto p = w.project("web", "apps/web");
-    for (int i = 0; i < 50000; ++i) w.task(p, "t" + std::to_string(i), {"out/*-" + std::to_string(i) + ".js"}, {"src/**", "!out"});
+    for (int i = 0; i < 50000; ++i)
+      w.task(p, "t" + std::to_string(i), {"out/*-" + std::to_string(i) + ".js"}, {"src/**", "!out"});
     CHECK(milliseconds(w) < k_seconds);
   }
   SUBCASE("1,000 projects that share root files") {

@@ -44,13 +44,16 @@ TEST_CASE("a pnpm file that is wrong is refused by file and field") {
 
 TEST_CASE("an alias bomb costs nothing and deep nesting is refused") {
   std::string bomb = "a0: &a0 [x, x]\n";
-  for (int i = 1; i < 40; ++i) bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + ", *a" + std::to_string(i - 1) + "]\n";
+  for (int i = 1; i < 40; ++i)
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + ", *a" +
+            std::to_string(i - 1) + "]\n";
   CHECK(packages((bomb + "packages: [p]\n").c_str()) == "p;");
   CHECK(packages((std::string(500, '[') + std::string(500, ']')).c_str()).starts_with("!"));
 }
 
 TEST_CASE("catalogs of a pnpm file") {
-  const auto f = parse_pnpm_yaml("catalog:\n  react: ^18\n  one: 1\ncatalogs:\n  old:\n    react: ^17\n  default:\n    vue: ^3\n", "f");
+  const auto f =
+      parse_pnpm_yaml("catalog:\n  react: ^18\n  one: 1\ncatalogs:\n  old:\n    react: ^17\n  default:\n    vue: ^3\n", "f");
   REQUIRE(f);
   CHECK(f->catalogs.at("default").at("react") == "^18");
   CHECK(f->catalogs.at("default").at("one") == "1");

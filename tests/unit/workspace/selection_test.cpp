@@ -11,7 +11,7 @@ using vx::workspace::selection_request;
 namespace {
 
 struct outcome {
-  std::string text;                            ///< "a#x b#y", or "!CODE message"
+  std::string text;  ///< "a#x b#y", or "!CODE message"
   std::string notices;
   bool none_affected = false, broad = false;
 };
@@ -26,7 +26,8 @@ outcome run(const temp_dir& d, selection_request r, const std::string& cwd = "")
     out.text = "!" + std::string(vx::status_name(s.error().code)) + " " + s.error().message;
     return out;
   }
-  for (const auto& q : s->requests) out.text += (out.text.empty() ? "" : " ") + (*l)->ws().projects[q.project].name + "#" + q.task;
+  for (const auto& q : s->requests)
+    out.text += (out.text.empty() ? "" : " ") + (*l)->ws().projects[q.project].name + "#" + q.task;
   for (const std::string& n : s->notices) out.notices += n + "\n";
   out.none_affected = s->none_affected;
   out.broad = s->broad;
@@ -68,8 +69,9 @@ std::string cached(const std::string& name, const std::vector<std::string>& deps
 }
 
 void git_init(const temp_dir& d) {
-  d.sh("git init -q -b main . && git config user.name t && git config user.email t@t && git config commit.gpgsign false && "
-       "git add -A && git commit -qm base");
+  d.sh(
+      "git init -q -b main . && git config user.name t && git config user.email t@t && git config commit.gpgsign false && "
+      "git add -A && git commit -qm base");
 }
 
 }  // namespace
@@ -117,7 +119,8 @@ TEST_CASE("the unscoped half of one scoped name is enough") {
 TEST_CASE("unknown names refuse before anything starts, even when others resolved") {
   small_workspace d;
   fill(d);
-  CHECK(has(run(d, names({"a#build", "missing"}), "packages/a").text, "!VX_E_UNKNOWN_TASK no project declares the task \"missing\""));
+  CHECK(has(run(d, names({"a#build", "missing"}), "packages/a").text,
+            "!VX_E_UNKNOWN_TASK no project declares the task \"missing\""));
   CHECK(has(run(d, names({"a#missing"})).text, "!VX_E_UNKNOWN_TASK"));
   CHECK(has(run(d, names({"a#biuld"})).text, "did you mean build?"));
   CHECK(has(run(d, names({"z#build"})).text, "!VX_E_UNKNOWN_PROJECT"));
@@ -217,8 +220,9 @@ TEST_CASE("a base is the merge base, so main's later commits do not count") {
   small_workspace d;
   fill(d);
   git_init(d);
-  d.sh("git checkout -qb work && echo a > packages/a/f && git add -A && git commit -qm a && git checkout -q main && "
-       "echo b > packages/b/f && git add -A && git commit -qm b && git checkout -q work");
+  d.sh(
+      "git checkout -qb work && echo a > packages/a/f && git add -A && git commit -qm a && git checkout -q main && "
+      "echo b > packages/b/f && git add -A && git commit -qm b && git checkout -q work");
   CHECK(run(d, affected({"build"}, "main")).text == "a#build");
   CHECK(run(d, filtered({"build"}, {"[main]"})).text == "a#build");
   CHECK(run(d, filtered({"build"}, {"[main..HEAD]"})).text == "a#build b#build");
@@ -252,7 +256,8 @@ TEST_CASE("a shallow clone without a base is refused with the fetch advice") {
   fill(d);
   git_init(d);
   temp_dir c;
-  c.sh("git clone -q --depth 1 file://" + d.path() + " w && cd w && git remote remove origin && git checkout -q -b only && git branch -qD main");
+  c.sh("git clone -q --depth 1 file://" + d.path() +
+       " w && cd w && git remote remove origin && git checkout -q -b only && git branch -qD main");
   auto l = open_at(c / "w");
   REQUIRE(l);
   selection_request r = affected({"build"});
@@ -289,11 +294,13 @@ TEST_CASE("a change outside the workspace affects nothing") {
 TEST_CASE("affected keeps tasks whose declared inputs, or whose dependencies, changed") {
   small_workspace d;
   const auto tasks = [&](const std::string& lint) {
-    return config_json({cached("build", {"^build"}, R"("src/**")"), cached("test", {"build"}, R"("src/**", "test/**")") + lint});
+    return config_json(
+        {cached("build", {"^build"}, R"("src/**")"), cached("test", {"build"}, R"("src/**", "test/**")") + lint});
   };
   d.package("app", {"ui"}, tasks(""));
   d.package("ui", {}, tasks(""));
-  for (const char* f : {"packages/app/src/i", "packages/ui/src/i", "packages/ui/test/x", "packages/app/README"}) d.write(f, "1");
+  for (const char* f : {"packages/app/src/i", "packages/ui/src/i", "packages/ui/test/x", "packages/app/README"})
+    d.write(f, "1");
   git_init(d);
   const auto both = [&] { return run(d, affected({"build", "test"}, "HEAD")); };
   CHECK(both().none_affected);
@@ -347,9 +354,14 @@ TEST_CASE("root files affect everything, the lock of configs nothing") {
 
 TEST_CASE("workspaceFiles reach the task that declares them, wherever they lie") {
   small_workspace d;
-  d.package("a", {}, config_json({task_json("build", {}, R"(, "cache": {"inputs": {"files": ["src/**"], "workspaceFiles": ["tsconfig.base.json", "packages/b/shared/**"]},
+  d.package(
+      "a", {},
+      config_json(
+          {task_json(
+               "build", {},
+               R"(, "cache": {"inputs": {"files": ["src/**"], "workspaceFiles": ["tsconfig.base.json", "packages/b/shared/**"]},
       "outputs": {"files": []}})"),
-                                  cached("test", {}, R"("test/**")")}));
+           cached("test", {}, R"("test/**")")}));
   d.package("b", {}, config_json({cached("build", {}, R"("src/**")")}));
   d.package("c", {"a"}, config_json({cached("build", {"^build"}, R"("src/**")")}));
   d.write("tsconfig.base.json", "1");
