@@ -328,17 +328,21 @@ result<settings> read_settings(const program& git, const repository& repo) {
   return ask_settings(git, repo);
 }
 
+std::vector<std::string> enclosing_dirs(const repository& repo) {
+  std::vector<std::string> dirs;
+  if (repo.prefix.empty()) return dirs;
+  dirs.push_back(repo.worktree);
+  for (std::size_t at = repo.prefix.find('/'); at + 1 < repo.prefix.size(); at = repo.prefix.find('/', at + 1))
+    dirs.push_back(path::join(repo.worktree, repo.prefix.substr(0, at)));
+  return dirs;
+}
+
 std::vector<std::string> outside_attribute_sources(const repository& repo, const settings& set) {
   std::vector<std::string> sources;
   const auto consider = [&](std::string file) {
     if (fs::exists_at(fs::k_cwd, file)) sources.push_back(std::move(file));
   };
-  if (!repo.prefix.empty()) {
-    consider(repo.worktree + "/.gitattributes");
-    for (std::size_t at = repo.prefix.find('/'); at + 1 < repo.prefix.size(); at = repo.prefix.find('/', at + 1)) {
-      consider(path::join(repo.worktree, repo.prefix.substr(0, at)) + "/.gitattributes");
-    }
-  }
+  for (const std::string& dir : enclosing_dirs(repo)) consider(path::join(dir, ".gitattributes"));
   consider(repo.common_dir + "/info/attributes");
   if (repo.git_dir != repo.common_dir) consider(repo.git_dir + "/info/attributes");
   for (const std::string& file : set.attribute_files) consider(file);

@@ -34,6 +34,9 @@ result<settings> read_settings(const program& git, const repository& repo);
 /// By `git var -l` alone; read_settings() must agree with it.
 result<settings> ask_settings(const program& git, const repository& repo);
 
+/// The directories of the work tree above the asked one, outermost first: rules in them reach it. Absolute; none at the top.
+std::vector<std::string> enclosing_dirs(const repository& repo);
+
 /// Attribute sources that exist outside the tree below the asked directory: enclosing directories' `.gitattributes` on disk,
 /// info/attributes, the global and the system file. Absolute paths.
 std::vector<std::string> outside_attribute_sources(const repository& repo, const settings& set);

@@ -83,11 +83,7 @@ std::optional<digest128> question_of(const start_listing& l, const git::settings
 std::vector<std::string> outside_rules(const start_listing& l) {
   std::vector<std::string> out{l.repo->common_dir + "/info/exclude", l.repo->git_dir + "/info/exclude"};
   if (!l.settings.ignore_file->empty()) out.push_back(*l.settings.ignore_file);
-  if (!l.repo->prefix.empty()) {
-    out.push_back(path::join(l.repo->worktree, k_rules));
-    for (std::size_t at = l.repo->prefix.find('/'); at + 1 < l.repo->prefix.size(); at = l.repo->prefix.find('/', at + 1))
-      out.push_back(path::join(path::join(l.repo->worktree, l.repo->prefix.substr(0, at)), k_rules));
-  }
+  for (const std::string& dir : git::enclosing_dirs(*l.repo)) out.push_back(path::join(dir, k_rules));
   return out;
 }
 
